@@ -1,0 +1,26 @@
+package warm
+
+import (
+	_ "golang.org/x/term"
+	_ "golang.org/x/sync/errgroup"
+	_ "github.com/alecthomas/kong"
+	_ "github.com/blevesearch/bleve/v2"
+	_ "github.com/fsnotify/fsnotify"
+	_ "github.com/gofrs/flock"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/google/jsonschema-go/jsonschema"
+	_ "github.com/google/uuid"
+	_ "github.com/landlock-lsm/go-landlock/landlock"
+	_ "github.com/pelletier/go-toml/v2"
+	_ "github.com/rogpeppe/go-internal/txtar"
+	_ "github.com/sashabaranov/go-openai"
+	_ "github.com/sourcegraph/conc/pool"
+	_ "github.com/denormal/go-gitignore"
+	_ "go.lsp.dev/jsonrpc2"
+	_ "go.lsp.dev/protocol"
+	_ "go.uber.org/goleak"
+	_ "modernc.org/sqlite"
+	_ "mvdan.cc/sh/v3/syntax"
+	_ "pgregory.net/rapid"
+	_ "znkr.io/diff/textdiff"
+)
