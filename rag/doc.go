@@ -1,0 +1,2 @@
+// Package rag finds the code that a request is about.
+package rag
