@@ -1,0 +1,2 @@
+// Package tools is what a model may ask for.
+package tools
