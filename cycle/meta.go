@@ -1,0 +1,236 @@
+package cycle
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Meta is what was measured and decided beside the request cycles: how long,
+// how much, what waits for whom. It is a projection of its own, because the
+// model of request cycles reads four kinds of event only; the step tree of an
+// editor shows both. Keys are cycle ids and call ids.
+type Meta struct {
+	Cycles map[string]CycleMeta `json:"cycles"`
+	Calls  map[string]CallMeta  `json:"calls"`
+}
+
+// CycleMeta is what is known of one cycle beside its steps. Times are RFC 3339
+// with milliseconds, tokens are counts, money is US dollars.
+type CycleMeta struct {
+	TurnID         string `json:"turnId"`
+	RunID          string `json:"runId"`
+	State          string `json:"state"` // waiting, running, paused, asking, done
+	Model          string `json:"model"`
+	Iter           int    `json:"iter"`
+	Max            int    `json:"max"`
+	Started        string `json:"started,omitempty"`
+	Ended          string `json:"ended,omitempty"`
+	ElapsedMS      int64  `json:"elapsedMs"` // final once Ended is set
+	PlanID         string `json:"planId,omitempty"`
+	RetrievalSetID string `json:"retrievalSetId,omitempty"`
+	ContextItems   int    `json:"contextItems"`
+	ContextTokens  int    `json:"contextTokens"`
+	ContextBudget  int    `json:"contextBudget"`
+	// Plans are the ids of every plan of the cycle in order.
+	Plans []string `json:"plans"`
+	// Tokens is input and output over all calls, as the provider counted.
+	Tokens  int     `json:"tokens"`
+	CostUSD float64 `json:"costUsd"`
+	Stop    string  `json:"stop,omitempty"` // the run-stop's message
+	Notes   []Note  `json:"notes"`
+	// Unread are steers that no model call has read yet; when the cycle is
+	// over, the person is offered to send them again.
+	Unread []string `json:"unread"`
+}
+
+// Note is a visible event of a run that is no step: a retry, a compaction, an
+// escalation. AfterStep is the index of the step that it follows.
+type Note struct {
+	Kind string `json:"kind"` // retry, compaction, escalation, resumed
+	Text string `json:"text"`
+	Ref  string `json:"ref,omitempty"`
+}
+
+// CallMeta is what is known of one tool call beside its arguments and result.
+type CallMeta struct {
+	Title    string          `json:"title"`
+	State    string          `json:"state"` // running, asking, ok, error, refused, cancelled
+	Started  string          `json:"started,omitempty"`
+	MS       int64           `json:"ms"`
+	Ref      string          `json:"ref,omitempty"`
+	Detail   json.RawMessage `json:"detail,omitempty" ts:"unknown"`
+	Question string          `json:"question,omitempty"` // what the person is asked
+	Why      string          `json:"why,omitempty"`      // why it was refused
+}
+
+// MetaOp replaces one entry of a Meta.
+type MetaOp struct {
+	Cycle     string     `json:"cycle,omitempty"`
+	CycleMeta *CycleMeta `json:"cycleMeta,omitempty"`
+	Call      string     `json:"call,omitempty"`
+	CallMeta  *CallMeta  `json:"callMeta,omitempty"`
+}
+
+// notesMax bounds the notes of one cycle; the oldest give way.
+const notesMax = 100
+
+// MetaState folds events into a Meta. It is not safe for concurrent use.
+type MetaState struct {
+	meta    Meta
+	started map[string]time.Time // by cycle
+}
+
+// NewMetaState is the Meta of an empty log.
+func NewMetaState() *MetaState {
+	return &MetaState{
+		meta:    Meta{Cycles: map[string]CycleMeta{}, Calls: map[string]CallMeta{}},
+		started: map[string]time.Time{},
+	}
+}
+
+// Meta is a copy of the current projection.
+func (m *MetaState) Meta() Meta {
+	out := Meta{Cycles: make(map[string]CycleMeta, len(m.meta.Cycles)), Calls: make(map[string]CallMeta, len(m.meta.Calls))}
+	for k, v := range m.meta.Cycles {
+		out.Cycles[k] = v
+	}
+	for k, v := range m.meta.Calls {
+		out.Calls[k] = v
+	}
+	return out
+}
+
+// Apply folds one event. current is the id of the cycle that is open after the
+// event (before it, for a run-stop), "" if none.
+func (m *MetaState) Apply(current string, e Event) []MetaOp {
+	switch e := e.(type) {
+	case AgentOutput:
+		if e.Output == OutputToolCall {
+			return m.call(e.CallID, func(c *CallMeta) {
+				c.Title, c.State, c.Started = e.Title, "running", stamp(e.Time)
+			})
+		}
+		return nil
+	case ToolResult:
+		return m.call(e.CallID, func(c *CallMeta) {
+			c.MS, c.Ref, c.Detail, c.Question = e.MS, e.Ref, e.Detail, ""
+			if c.State != "refused" {
+				c.State = string(e.Status)
+			}
+		})
+	case PermissionAsked:
+		ops := m.call(e.CallID, func(c *CallMeta) { c.State, c.Question = "asking", e.Title })
+		return append(ops, m.cycle(current, func(c *CycleMeta) { c.State = "asking" })...)
+	case PermissionAnswered:
+		ops := m.call(e.CallID, func(c *CallMeta) {
+			c.State, c.Question = "running", ""
+			if !e.Allow {
+				c.State, c.Why = "refused", e.Why
+			}
+		})
+		return append(ops, m.cycle(current, func(c *CycleMeta) { c.State = "running" })...)
+	default:
+		return m.cycle(current, func(c *CycleMeta) { m.applyCycle(current, c, e) })
+	}
+}
+
+// applyCycle folds an event that concerns the cycle as a whole.
+func (m *MetaState) applyCycle(id string, c *CycleMeta, e Event) {
+	switch e := e.(type) {
+	case RunQueued:
+		c.TurnID, c.RunID, c.Model, c.Max, c.State = e.TurnID, e.RunID, e.Model, e.Max, "waiting"
+	case RunStarted:
+		c.State, c.Started = "running", stamp(e.Time)
+		m.started[id] = e.Time
+	case IterationBegan:
+		c.Iter, c.Unread = e.N, []string{}
+	case RetrievalDone:
+		c.RetrievalSetID = e.RetrievalSetID
+	case PlanMade:
+		c.PlanID, c.ContextItems, c.ContextTokens, c.ContextBudget = e.PlanID, e.Included, e.Tokens, e.Budget
+		c.Plans = append(c.Plans[:len(c.Plans):len(c.Plans)], e.PlanID)
+	case UsageReported:
+		c.Tokens += e.Input + e.Output
+		c.CostUSD += e.CostUSD
+	case ModelFailed:
+		if e.RetryInMS > 0 {
+			c.note(Note{Kind: "retry", Text: e.Message + ", trying again"})
+		}
+	case Compacted:
+		c.note(Note{Kind: "compaction", Text: "older history was summarised", Ref: e.Ref})
+	case RunPaused:
+		c.State = "paused"
+	case RunResumed:
+		c.State = "running"
+	case RunEscalated:
+		c.Model = e.New
+		c.note(Note{Kind: "escalation", Text: e.Previous + " → " + e.New + reasonSuffix(e.Reason)})
+	case UserMessage:
+		if e.ID != id {
+			c.Unread = append(c.Unread[:len(c.Unread):len(c.Unread)], e.ID)
+		}
+	case RunStop:
+		c.State, c.Ended, c.Stop = "done", stamp(e.Time), e.Message
+		if t, ok := m.started[id]; ok {
+			c.ElapsedMS = e.Time.Sub(t).Milliseconds()
+			delete(m.started, id)
+		}
+	}
+}
+
+func (c *CycleMeta) note(n Note) {
+	notes := append(c.Notes[:len(c.Notes):len(c.Notes)], n)
+	c.Notes = notes[max(0, len(notes)-notesMax):]
+}
+
+// cycle changes one cycle's entry and tells the change, if there was one.
+func (m *MetaState) cycle(id string, change func(*CycleMeta)) []MetaOp {
+	if id == "" {
+		return nil
+	}
+	before, ok := m.meta.Cycles[id]
+	if !ok {
+		before = CycleMeta{State: "waiting", Plans: []string{}, Notes: []Note{}, Unread: []string{}}
+	}
+	after := before
+	change(&after)
+	if ok && equalCycle(before, after) {
+		return nil
+	}
+	m.meta.Cycles[id] = after
+	return []MetaOp{{Cycle: id, CycleMeta: &after}}
+}
+
+func (m *MetaState) call(id string, change func(*CallMeta)) []MetaOp {
+	c := m.meta.Calls[id]
+	change(&c)
+	m.meta.Calls[id] = c
+	return []MetaOp{{Call: id, CallMeta: &c}}
+}
+
+// equalCycle compares by what applyCycle can change. Lists only ever grow or
+// are replaced, so lengths and the scalars tell.
+func equalCycle(a, b CycleMeta) bool {
+	lists := len(a.Plans) == len(b.Plans) && len(a.Notes) == len(b.Notes) && len(a.Unread) == len(b.Unread)
+	a.Plans, a.Notes, a.Unread = b.Plans, b.Notes, b.Unread
+	if !lists {
+		return false
+	}
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+func reasonSuffix(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
