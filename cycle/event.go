@@ -2,7 +2,6 @@ package cycle
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 )
 
@@ -28,8 +27,15 @@ const (
 	TypeRunStop     = "run-stop"
 )
 
-// IsRuntime tells whether e is one of the kinds that the projection passes over.
-func IsRuntime(e Event) bool { return strings.HasPrefix(e.Type(), RuntimePrefix) }
+// isSeed tells whether e is of one of the four kinds: the projection passes over everything else.
+func isSeed(e Event) bool {
+	switch e.(type) {
+	case UserMessage, AgentOutput, ToolResult, RunStop:
+		return true
+	default:
+		return false
+	}
+}
 
 // Delivery is what the author of a message that arrives while a run is active wants done with it.
 type Delivery string

@@ -276,7 +276,7 @@ func (m *Model) snapshot() Model {
 	out := Model{State: m.State, Queued: slices.Clip(m.Queued), Anomalies: slices.Clip(m.Anomalies)}
 	out.Cycles = make([]RequestCycle, len(m.Cycles))
 	copy(out.Cycles, m.Cycles)
-	if n := len(out.Cycles); n > 0 && out.Cycles[n-1].Status == CycleActive {
+	if n := len(out.Cycles); n > 0 && m.State == StateActive {
 		out.Cycles[n-1] = out.Cycles[n-1].clone()
 	}
 	return out

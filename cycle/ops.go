@@ -33,8 +33,8 @@ import (
 //	anomaly   index reason                              appends to the anomalies
 //
 // step, group, call and index count from 0. Only the last cycle is ever addressed, and only while it is
-// active. On the wire an op has exactly the fields of its row and "op"; a reader takes an absent number for 0
-// and an absent text for "", and passes over a kind of op that it doesn't know only after asking for the whole model.
+// active. On the wire an op has exactly the fields of its row and "op" (kind? is absent from a steer). Who meets an
+// op that is unknown or doesn't fit asks for the whole model.
 type Op struct {
 	Op     OpKind          `json:"op"`
 	Cycle  string          `json:"cycle,omitempty"`
@@ -80,7 +80,7 @@ const (
 // lacks ops, those before are applied, and the whole model is to be fetched again. An append costs the
 // length of what is appended.
 //
-// m and its copies share memory, so they belong to one goroutine.
+// A plain copy of a Model shares memory with it, so only one of the two may be reduced further.
 func Reduce(m *Model, ops []Op) error {
 	for i := range ops {
 		if err := reduceOne(m, &ops[i]); err != nil {
