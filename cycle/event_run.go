@@ -112,6 +112,24 @@ type ModelReplied struct {
 	Time   time.Time `json:"time,omitzero"`
 }
 
+// CallsBegan says that the calls of a reply were started: from here on a crash
+// leaves them orphaned.
+type CallsBegan struct {
+	RunID string    `json:"runId"`
+	Calls []string  `json:"calls"`
+	Time  time.Time `json:"time,omitzero"`
+}
+
+// IterationDropped takes back an iteration whose model call was not made or
+// did not end: by a pause before it, or by a crash in a paused run. Its steers
+// are unread again.
+type IterationDropped struct {
+	RunID  string    `json:"runId"`
+	N      int       `json:"n"`
+	Steers []string  `json:"steers,omitempty"`
+	Time   time.Time `json:"time,omitzero"`
+}
+
 // UsageReported is what a model call cost. Tokens; milliseconds; US dollars.
 type UsageReported struct {
 	RunID      string    `json:"runId"`
@@ -266,6 +284,8 @@ func (IterationBegan) Type() string     { return RuntimePrefix + "iteration-bega
 func (RetrievalDone) Type() string      { return RuntimePrefix + "retrieval-done" }
 func (PlanMade) Type() string           { return RuntimePrefix + "plan-made" }
 func (ModelReplied) Type() string       { return RuntimePrefix + "model-replied" }
+func (CallsBegan) Type() string         { return RuntimePrefix + "calls-began" }
+func (IterationDropped) Type() string   { return RuntimePrefix + "iteration-dropped" }
 func (UsageReported) Type() string      { return RuntimePrefix + "usage-reported" }
 func (ModelFailed) Type() string        { return RuntimePrefix + "model-failed" }
 func (PermissionAsked) Type() string    { return RuntimePrefix + "permission-asked" }
@@ -292,6 +312,8 @@ func (IterationBegan) isEvent()     {}
 func (RetrievalDone) isEvent()      {}
 func (PlanMade) isEvent()           {}
 func (ModelReplied) isEvent()       {}
+func (CallsBegan) isEvent()         {}
+func (IterationDropped) isEvent()   {}
 func (UsageReported) isEvent()      {}
 func (ModelFailed) isEvent()        {}
 func (PermissionAsked) isEvent()    {}

@@ -144,6 +144,8 @@ func (m *MetaState) applyCycle(id string, c *CycleMeta, e Event) {
 		m.started[id] = e.Time
 	case IterationBegan:
 		c.Iter, c.Unread = e.N, []string{}
+	case IterationDropped:
+		c.Iter, c.Unread = e.N-1, append(append([]string{}, e.Steers...), c.Unread...)
 	case RetrievalDone:
 		c.RetrievalSetID = e.RetrievalSetID
 	case PlanMade:
