@@ -29,7 +29,8 @@ import (
 //	feedback  cycle id                                  appends id to the last round's feedback
 //	push      id text                                   appends to the queue
 //	pop       (none)                                    removes the first of the queue
-//	queue     queued                                    replaces the whole queue: somebody edited it
+//	queue     queued                                    replaces the whole queue (State never says so: it is for a
+//	                                                    server that lets people edit follow-ups before they are logged)
 //	anomaly   index reason                              appends to the anomalies
 //
 // step, group, call and index count from 0. Only the last cycle is ever addressed, and only while it is

@@ -86,14 +86,6 @@ func (s *State) HasMessage(id string) bool {
 // shared between snapshots, so a snapshot may be reduced further but its closed cycles mustn't be written to.
 func (s *State) Model() Model { return s.model.snapshot() }
 
-// setQueue replaces the queue after a person removed, moved or edited a follow-up in it. It is for a runtime
-// event that says so; such a log and [Project], which passes over runtime events, part ways here.
-func (s *State) setQueue(queued []Queued) []Op {
-	ops := []Op{{Op: OpQueue, Queued: slices.Clone(queued)}}
-	s.reduce(ops)
-	return ops
-}
-
 func (s *State) cycle() *RequestCycle { return &s.model.Cycles[len(s.model.Cycles)-1] }
 
 // reduce applies ops that Apply made. They fit by construction.

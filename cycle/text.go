@@ -220,13 +220,16 @@ func (p *painter) oneLine(text string, runesMax int) string {
 	return line
 }
 
+// zeroWidthJoiner holds emoji of several signs together; the one format character that drawing needs.
+const zeroWidthJoiner = '\u200d'
+
 // clean makes text safe to draw: tabs and line ends become blanks, whatever else isn't printable a mark.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\r' || unicode.Is(unicode.Zs, r):
 			return ' '
-		case !unicode.IsPrint(r):
+		case !unicode.IsPrint(r) && r != zeroWidthJoiner:
 			return unicode.ReplacementChar
 		}
 		return r
@@ -250,9 +253,9 @@ func summary(args json.RawMessage) string {
 	}
 	if pattern := text("pattern"); pattern != "" {
 		if path := text("path"); path != "" {
-			return strconv.Quote(pattern) + " in " + path
+			return `"` + pattern + `" in ` + path
 		}
-		return strconv.Quote(pattern)
+		return `"` + pattern + `"`
 	}
 	for _, name := range argNames {
 		if s := text(name); s != "" {
@@ -281,7 +284,7 @@ func pad(s string, columns int) string {
 func width(s string) (columns int) {
 	for _, r := range s {
 		switch {
-		case unicode.Is(unicode.Mn, r) || r == 0x200d:
+		case unicode.Is(unicode.Mn, r) || r == zeroWidthJoiner:
 		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x1f300 && r < 0x1fb00:
 			columns += 2
 		default:
