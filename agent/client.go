@@ -41,6 +41,9 @@ type ClientCaps struct {
 	// ApplyEdit is false for clients that hold no documents (terminal, scripts).
 	ApplyEdit bool `json:"applyEdit"`
 	Plain     bool `json:"plain"`
+	// Encoding is the unit of every Position.Character on this connection:
+	// utf-8 (bytes), utf-16 or utf-32. The engine converts.
+	Encoding string `json:"encoding"`
 }
 
 // WorkspaceEdit is one undo step over open documents.
