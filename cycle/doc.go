@@ -17,12 +17,12 @@
 // the queue. A cycle is seen twice: as steps (the root, the steers, and blocks of one text and the tool calls that
 // follow it, adjacent calls of a kind grouped) and as rounds (one model call each: input, output, feedback).
 //
-//	        user-message                     user-message: steer (a step) or follow-up (queued)
-//	       ┌────────────►┐                 ┌──┐ agent-output, tool-result
-//	    idle             active ───────────┘◄─┘
-//	       └◄────────────┘ run-stop, queue empty
-//	                     └──┐ run-stop, queue not empty: the head is the root of the next cycle
-//	                     ◄──┘
+//	    user-message                     user-message: steer (a step) or follow-up (queued)
+//	   ┌────────────►┐                 ┌──┐ agent-output, tool-result
+//	idle             active ───────────┘◄─┘
+//	   └◄────────────┘ run-stop, queue empty
+//	                 └──┐ run-stop, queue not empty: the head is the root of the next cycle
+//	                 ◄──┘
 //
 // # What it doesn't do
 //
