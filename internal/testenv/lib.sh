@@ -77,7 +77,7 @@ Dir::State "$a"; Dir::State::lists "$a/lists"; Dir::State::status "$a/status"; D
 APT::Sandbox::User "root"; APT::Install-Recommends "false"; Debug::NoLocking "true";
 C
   # APT_CONFIG is read first; its Dir::Etc::parts keeps /etc/apt/apt.conf.d out.
-  APT_CONFIG=$a/apt.conf retry apt-get update -qq || die "apt cannot read suite $suite of $site"
+  APT_CONFIG=$a/apt.conf retry apt-get update -qq --error-on=any || die "apt cannot read suite $suite of $site"
   APT_CONFIG=$a/apt.conf retry apt-get install -y -qq --download-only "$@" >/dev/null || die "apt cannot download $* from $suite of $site"
   for d in "$a"/cache/archives/*.deb; do
     dpkg-deb -x "$d" "$prefix" || die "cannot unpack $d"
