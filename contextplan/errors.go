@@ -7,7 +7,7 @@ import (
 
 // Codes of the errors in their JSON form.
 const (
-	CodeInvalidInput   = "invalid_input"
+	CodeBadRequest     = "bad_request"
 	CodeBudgetOverflow = "budget_overflow"
 )
 
