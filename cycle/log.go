@@ -1,9 +1,6 @@
 package cycle
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // View tells which of a cycle's two views are wanted.
 type View string
@@ -81,12 +78,4 @@ func (m Model) Only(view View) Model {
 	}
 	m.Cycles = cycles
 	return m
-}
-
-// countLines tells how many lines a text has, a last line break not counted.
-func countLines(s string) int {
-	if s == "" {
-		return 0
-	}
-	return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
 }

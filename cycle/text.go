@@ -83,14 +83,18 @@ type painter struct {
 	g glyphs
 }
 
-// row draws one line: indent, glyph, the first line of text, and words at the right.
+// row draws one line: indent, glyph, the first line of a text, and words at the right.
 func (p *painter) row(indent int, glyph, text, right string) {
-	line := strings.Repeat("  ", indent) + glyph + " " + p.oneLine(text, textRowRunesMax)
+	p.line(indent, glyph, p.oneLine(text, textRowRunesMax), right)
+}
+
+// line is row for text that is clean and short already.
+func (p *painter) line(indent int, glyph, text, right string) {
+	line := strings.TrimRight(strings.Repeat("  ", indent)+glyph+" "+text, " ")
 	if right != "" {
 		line += strings.Repeat(" ", max(2, textRightColumn-width(line))) + right
 	}
-	p.b.WriteString(strings.TrimRight(line, " "))
-	p.b.WriteByte('\n')
+	p.b.WriteString(line + "\n")
 }
 
 func (p *painter) steps(c RequestCycle) {
@@ -122,48 +126,45 @@ func (p *painter) group(g Group, active bool) {
 }
 
 func (p *painter) calls(calls []Call, active bool) {
-	glyph, open, cancelled, failed := p.g.calls, 0, 0, 0
-	names := make([]string, 0, textCallsMax+1)
+	var names []string
+	open, failed, cancelled := 0, 0, 0
 	for i, c := range calls {
-		if i < textCallsMax {
-			names = append(names, p.oneLine(summary(c.Args), textArgRunesMax))
+		if name := p.oneLine(summary(c.Args), textArgRunesMax); name != "" && i < textCallsMax {
+			names = append(names, name)
 		}
 		switch {
 		case c.Result == nil:
 			open++
-		case c.Result.Status == ResultCancelled:
-			cancelled++
 		case c.Result.Status == ResultError:
 			failed++
+		case c.Result.Status == ResultCancelled:
+			cancelled++
 		}
 	}
 	if n := len(calls) - textCallsMax; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
 	}
-	var words []string
-	if open > 0 {
-		glyph = p.g.running
-		word := "running"
-		if !active {
-			glyph, word = p.g.cancelled, "no result"
+	running, lost := open, 0
+	if !active {
+		running, lost = 0, open
+	}
+	glyph, words := p.g.calls, []string(nil)
+	for _, is := range []struct { // the most telling last: its glyph is the row's
+		n     int
+		glyph string
+		word  string
+	}{{lost, p.g.cancelled, "no result"}, {cancelled, p.g.cancelled, "cancelled"}, {failed, p.g.failed, "failed"}, {running, p.g.running, "running"}} {
+		if is.n == len(calls) {
+			words = append(words, is.word)
+		} else if is.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", is.n, is.word))
 		}
-		words = append(words, counted(open, len(calls), word))
+		if is.n > 0 {
+			glyph = is.glyph
+		}
 	}
-	if cancelled > 0 {
-		glyph = p.g.cancelled
-		words = append(words, counted(cancelled, len(calls), "cancelled"))
-	}
-	if failed > 0 {
-		glyph = p.g.failed
-		words = append(words, counted(failed, len(calls), "failed"))
-	}
-	tool := p.oneLine(calls[0].Tool, textArgRunesMax)
-	what := strings.TrimRight(strings.Join(names, p.g.between), " ")
-	head := strings.Repeat("  ", 2) + glyph + " " + pad(tool, 6) + " " + pad(strconv.Itoa(len(calls)), 2) + " " + what
-	if len(words) > 0 {
-		head += strings.Repeat(" ", max(2, textRightColumn-width(head))) + strings.Join(words, ", ")
-	}
-	p.b.WriteString(strings.TrimRight(head, " ") + "\n")
+	head := pad(p.oneLine(calls[0].Tool, textArgRunesMax), 6) + " " + pad(strconv.Itoa(len(calls)), 2)
+	p.line(2, glyph, head+" "+strings.Join(names, p.g.between), strings.Join(words, ", "))
 	for _, c := range calls {
 		if c.Result != nil && c.Result.Status == ResultError {
 			p.quote(c.Result.Text)
@@ -176,7 +177,7 @@ func (p *painter) quote(text string) {
 	rest := strings.TrimRight(text, "\n")
 	for n := 0; rest != ""; n++ {
 		if n == textErrorLinesMax {
-			p.row(4, p.g.quote, fmt.Sprintf("%s %d more lines", p.g.cut, countLines(rest)), "")
+			p.row(4, p.g.quote, p.g.cut+" "+moreLines(countLines(rest), " more"), "")
 			return
 		}
 		line, after, _ := strings.Cut(rest, "\n")
@@ -215,7 +216,7 @@ func (p *painter) oneLine(text string, runesMax int) string {
 		line += p.g.cut
 	}
 	if lines := countLines(rest); lines > 0 {
-		line += fmt.Sprintf(" (+%d lines)", lines)
+		line += " (+" + moreLines(lines, "") + ")"
 	}
 	return line
 }
@@ -269,11 +270,12 @@ func summary(args json.RawMessage) string {
 	return buf.String()
 }
 
-func counted(n, of int, word string) string {
-	if n == of {
-		return word
+// moreLines counts lines in words.
+func moreLines(n int, word string) string {
+	if n == 1 {
+		return "1" + word + " line"
 	}
-	return fmt.Sprintf("%d %s", n, word)
+	return fmt.Sprintf("%d%s lines", n, word)
 }
 
 func pad(s string, columns int) string {
@@ -292,4 +294,12 @@ func width(s string) (columns int) {
 		}
 	}
 	return columns
+}
+
+// countLines tells how many lines a text has, a last line break not counted.
+func countLines(s string) int {
+	if s == "" {
+		return 0
+	}
+	return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
 }
