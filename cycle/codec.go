@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
-	"unicode/utf8"
 )
 
 // Limits of the codec.
@@ -162,7 +160,7 @@ func normal(e Event) (Event, error) {
 			err = cmp.Or(oneOf("output", x.Output, OutputAssistant, OutputReasoning, OutputToolCall), need("id", x.ID))
 		}
 		if x.Round != nil && (*x.Round > RoundMax || *x.Round < -RoundMax) {
-			err = cmp.Or(err, fmt.Errorf(`"round" must lie within ±%d, not be %d`, RoundMax, *x.Round))
+			err = cmp.Or(err, fmt.Errorf(`"round" must be %s, not %d`, wantRound, *x.Round))
 		}
 		e = x
 	case ToolResult:
@@ -178,81 +176,6 @@ func normal(e Event) (Event, error) {
 		return nil, fmt.Errorf("%s: %w", e.Type(), err)
 	}
 	return e, nil
-}
-
-// fields are the members of a line's object. Getters keep the first error, so that a reader checks once.
-type fields struct {
-	raws map[string]json.RawMessage
-	err  error
-}
-
-func parseFields(line []byte) (*fields, error) {
-	if len(line) > LineBytesMax {
-		return nil, fmt.Errorf("the line is %d bytes long, %d are allowed", len(line), LineBytesMax)
-	}
-	if !utf8.Valid(line) {
-		line = bytes.ToValidUTF8(line, []byte("\ufffd"))
-	}
-	f := &fields{}
-	if err := json.Unmarshal(line, &f.raws); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			return nil, fmt.Errorf("an event must be a JSON object, not %s", article(wrong.Value))
-		}
-		return nil, fmt.Errorf("malformed JSON: %w", err)
-	}
-	if f.raws == nil {
-		return nil, errors.New("an event must be a JSON object, not null")
-	}
-	return f, nil
-}
-
-// raw is a member's JSON, nil when it is absent or null.
-func (f *fields) raw(name string) json.RawMessage {
-	if v := f.raws[name]; string(v) != "null" {
-		return v
-	}
-	return nil
-}
-
-func (f *fields) text(name string) (s string) {
-	f.get(name, "a string", &s)
-	return s
-}
-
-func (f *fields) number(name string) (n int64) {
-	f.get(name, "a whole number", &n)
-	return n
-}
-
-func (f *fields) round(name string) (n *int) {
-	f.get(name, "a whole number", &n)
-	return n
-}
-
-// time reads an RFC 3339 time and keeps it in UTC, so that it doesn't depend on where it is read.
-func (f *fields) time(name string) time.Time {
-	s := f.text(name)
-	if s == "" {
-		return time.Time{}
-	}
-	var t time.Time
-	err := t.UnmarshalText([]byte(s))
-	t = t.UTC()
-	if _, fits := t.MarshalText(); (err != nil || fits != nil) && f.err == nil {
-		f.err = fmt.Errorf("%q must be a time like 2006-01-02T15:04:05Z (RFC 3339), not %s", name, quote(s))
-	}
-	return t
-}
-
-func (f *fields) get(name, want string, into any) {
-	raw := f.raw(name)
-	if raw == nil || f.err != nil {
-		return
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		f.err = fmt.Errorf("%q must be %s, not %s", name, want, clip(string(raw)))
-	}
 }
 
 func need(name, value string) error {
@@ -285,6 +208,9 @@ func object(name string, raw json.RawMessage) (json.RawMessage, error) {
 }
 
 func compact(name string, raw json.RawMessage) (json.RawMessage, error) {
+	if json.Valid(raw) && !bytes.ContainsAny(raw, " \t\r\n") {
+		return raw, nil
+	}
 	var buf bytes.Buffer
 	if err := json.Compact(&buf, raw); err != nil {
 		return nil, fmt.Errorf("%q is malformed JSON: %w", name, err)
@@ -305,11 +231,4 @@ func clip(s string) string {
 		n++
 	}
 	return s
-}
-
-func article(kind string) string {
-	if strings.ContainsAny(kind[:1], "aeiou") {
-		return "an " + kind
-	}
-	return "a " + kind
 }

@@ -1,11 +1,13 @@
 package cycle
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -47,7 +49,7 @@ func TestParseLineRefuses(t *testing.T) {
 		{`{"type":"agent-output","output":"tool-call","callId":"c1","tool":"ls","args":[1, 2]}`, `agent-output: "args" must be an object, not [1,2]`},
 		{`{"type":"agent-output","output":"tool-call","callId":"c1","tool":"ls","round":"3"}`, `agent-output: "round" must be a whole number, not "3"`},
 		{`{"type":"agent-output","output":"tool-call","callId":"c1","tool":"ls","round":1.5}`, `agent-output: "round" must be a whole number, not 1.5`},
-		{`{"type":"agent-output","output":"tool-call","callId":"c1","tool":"ls","round":2000000000}`, `agent-output: "round" must lie within ±1000000000, not be 2000000000`},
+		{`{"type":"agent-output","output":"tool-call","callId":"c1","tool":"ls","round":2000000000}`, `agent-output: "round" must be a whole number within ±1000000000, not 2000000000`},
 		{`{"type":"tool-result","status":"ok"}`, `tool-result: "callId" is missing or empty`},
 		{`{"type":"tool-result","callId":"c1"}`, `tool-result: "status" is missing: it must be one of ok, error, cancelled`},
 		{`{"type":"tool-result","callId":"c1","status":"failed"}`, `tool-result: "status" must be one of ok, error, cancelled, not "failed"`},
@@ -203,6 +205,37 @@ func checkRoundTrip(t failer, e Event) {
 	}
 }
 
+// TestMembers: the members of an object are those that encoding/json finds.
+func TestMembers(t *testing.T) {
+	for _, line := range []string{
+		`{}`, `{ }`, `{"a":1}`, `{"a":-1.5e3,"b":true,"c":null}`, ` {"a" : [ 1 , {"]":"}"} ] , "b" : { } } `,
+		`{"a\u0062\"":"x\\","":"\"","ü":"ü,}"}`, `{"a":1,"a":2}`, `{"a":[[],[{}]],"b":"]"}`, "{\"a\"\t:\r1\n,\n\"b\":2}",
+		`[]`, `1`, `{`, ``, `{"a"}`, "{\"a\":\"\xff\"}",
+	} {
+		checkMembers(t, []byte(strings.TrimSpace(line)))
+	}
+}
+
+func checkMembers(t failer, line []byte) {
+	t.Helper()
+	var want map[string]json.RawMessage
+	bad := json.Unmarshal(line, &want)
+	f, err := parseFields(line)
+	if (err != nil) != (bad != nil || want == nil) {
+		t.Fatalf("%q: parseFields says %v, encoding/json %v", line, err, bad)
+	}
+	if err != nil {
+		return
+	}
+	got := map[string]json.RawMessage{}
+	for _, m := range f.members {
+		got[m.name] = m.raw
+	}
+	if utf8.Valid(line) && !cmp.Equal(want, got, cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })) {
+		t.Fatalf("%q: %s", line, cmp.Diff(want, got))
+	}
+}
+
 // FuzzParseLog: no bytes panic; what can be read can be written and read again, and all projections of it agree.
 func FuzzParseLog(f *testing.F) {
 	f.Add([]byte(`{"type":"user-message","id":"m1","text":"x","delivery":"steer","time":"2026-03-01T09:00:00Z"}`))
@@ -216,6 +249,9 @@ func FuzzParseLog(f *testing.F) {
 		}
 		for _, e := range events {
 			checkRoundTrip(t, e)
+		}
+		for line := range bytes.Lines(data) {
+			checkMembers(t, bytes.TrimSpace(line))
 		}
 		const eventsMax = 60
 		checkAgreement(t, events[:min(len(events), eventsMax)], Policy{}, 3)
