@@ -1,0 +1,201 @@
+package rag
+
+import (
+	"bytes"
+	"hash/fnv"
+	"path"
+	"regexp"
+	"strings"
+
+	index "github.com/blevesearch/bleve_index_api"
+)
+
+// MaxFileBytes is how large a file may be to be indexed.
+const MaxFileBytes = 1 << 20
+
+// Weights of a name in the symbol field, as counts: what a thing is called
+// counts more when the thing is a function or a type.
+const (
+	symWeightMain  = 5
+	symWeightMinor = 2
+)
+
+// entry is all that stays in memory of an indexed file. It is immutable.
+type entry struct {
+	id      uint32 // of this version; never used again
+	seq     uint64 // when the text was read, in the order of readings
+	path    string
+	size    int64
+	modTime int64
+	hash    uint64 // of the text
+	lines   int
+	tokens  int
+	starts  []uint32 // 0-based first line of each chunk
+	lens    []uint32 // tokens of each chunk
+	defs    []Def
+
+	test bool   // the path looks like a test's
+	stem string // the name without extension and test marks, lower case
+	dir  string // with the final slash; "" at the root
+
+	baseTerms int // distinct words of the name
+}
+
+func (e *entry) derive() {
+	e.test = testPath.MatchString(e.path)
+	e.dir = e.path[:strings.LastIndexByte(e.path, '/')+1]
+	e.stem = pairStem(e.path)
+	seen := map[string]bool{}
+	eachIdent(baseName(e.path), func(raw string) {
+		for _, t := range identTerms(raw) {
+			seen[t] = true
+		}
+	})
+	e.baseTerms = len(seen)
+}
+
+// span gives a chunk's lines, 1-based and inclusive.
+func (e *entry) span(chunk int) (start, end int) {
+	start, end = int(e.starts[chunk])+1, e.lines
+	if chunk+1 < len(e.starts) {
+		end = int(e.starts[chunk+1])
+	}
+	return start, max(start, end)
+}
+
+var testPath = regexp.MustCompile(`(^|/)(tests?|__tests__|specs?|testing|testsuites?|e2e|integration|unit)(/|$)|` +
+	`(_test\.\w+|[._-](spec|test|tests)\.\w+|Tests?\.(java|kt|scala|cs|swift|php)|(^|/)test_[^/]*\.\w+|conftest\.py)$`)
+
+var stemMarks = regexp.MustCompile(`(?i)(^tests?[_-]|[_.-](tests?|spec|specs|bench|e2e)$|tests?$|spec$)`)
+
+// pairStem is what a file and its test have in common in their names.
+func pairStem(p string) string {
+	base := baseName(p)
+	if s := stemMarks.ReplaceAllString(base, ""); s != "" {
+		base = s
+	}
+	return strings.ToLower(strings.ReplaceAll(base, "_", ""))
+}
+
+// isBinary looks at the beginning, as git does.
+func isBinary(b []byte) bool {
+	return bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0
+}
+
+func hashText(b []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(b)
+	return h.Sum64()
+}
+
+// analyze is pure: a file's text to what is indexed of it. The cache only saves work.
+func analyze(tc *termCache, p string, src []byte) (*entry, []chunkDoc) {
+	e := &entry{path: p, size: int64(len(src)), hash: hashText(src)}
+	e.derive()
+	if isBinary(src) || len(src) > MaxFileBytes {
+		src = nil
+	}
+	lines := splitLines(src)
+	e.lines = len(lines)
+	e.defs = definitions(p, lines, src)
+	l := langOf(p)
+	starts := chunkStarts(l, lines, e.defs)
+	if len(starts) == 0 {
+		starts = []int{0} // an empty file is still found by its name
+	}
+	docs := make([]chunkDoc, len(starts))
+	e.starts = make([]uint32, len(starts))
+	e.lens = make([]uint32, len(starts))
+	nextDef := 0
+	for c, s := range starts {
+		end := len(lines)
+		if c+1 < len(starts) {
+			end = starts[c+1]
+		}
+		body, note := newField(fieldBody, (end-s)*4), newField(fieldNote, 8)
+		for _, ln := range lines[min(s, end):end] {
+			countLine(tc, l, ln, body, note)
+		}
+		e.starts[c], e.lens[c] = uint32(s), uint32(body.length+note.length)
+		e.tokens += body.length + note.length
+		sym := newField(fieldSym, 8)
+		for ; nextDef < len(e.defs) && e.defs[nextDef].Start <= end; nextDef++ {
+			countName(tc, e.defs[nextDef], sym)
+		}
+		docs[c] = chunkDoc{chunk: c, fields: nonEmpty(body, note, sym)}
+	}
+	docs[0].fields = append(docs[0].fields, pathFields(tc, p)...)
+	return e, docs
+}
+
+func newField(name string, size int) *termField {
+	return &termField{name: name, freqs: make(index.TokenFrequencies, size)}
+}
+
+func nonEmpty(fs ...*termField) []*termField {
+	var out []*termField
+	for _, f := range fs {
+		if len(f.freqs) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func countLine(tc *termCache, l *lang, ln string, body, note *termField) {
+	if len(ln) > maxLineBytes {
+		return
+	}
+	f := body
+	text := strings.TrimLeft(ln, " \t")
+	for _, p := range l.lineNote {
+		if strings.HasPrefix(text, p) {
+			f = note
+			break
+		}
+	}
+	eachIdent(text, func(raw string) {
+		for _, t := range tc.terms(raw) {
+			f.add(t, 1)
+		}
+	})
+}
+
+func countName(tc *termCache, d Def, sym *termField) {
+	n := symWeightMain
+	switch d.Kind {
+	case "var", "const", "field":
+		n = symWeightMinor
+	}
+	eachIdent(d.Name, func(raw string) {
+		for _, t := range tc.terms(raw) {
+			sym.add(t, n)
+		}
+	})
+}
+
+// baseName is the file's name without folders and extension.
+func baseName(p string) string {
+	base := path.Base(p)
+	if ext := path.Ext(base); len(ext) < len(base) {
+		base = strings.TrimSuffix(base, ext)
+	}
+	return base
+}
+
+func pathFields(tc *termCache, p string) []*termField {
+	dir, _ := path.Split(p)
+	base := baseName(p)
+	d, f := newField(fieldDir, 8), newField(fieldBase, 4)
+	for _, x := range []struct {
+		s string
+		f *termField
+	}{{dir, d}, {base, f}} {
+		eachIdent(x.s, func(raw string) {
+			for _, t := range tc.terms(raw) {
+				x.f.add(t, 1)
+			}
+		})
+	}
+	return nonEmpty(d, f)
+}

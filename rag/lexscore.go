@@ -1,0 +1,253 @@
+package rag
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Parameters of BM25, for chunks and for whole files.
+const (
+	chunkK1 = 1.2
+	chunkB  = 0.4
+	fileK1  = 1.2
+	fileB   = 0.75
+	noteTF  = 1.0 // what an occurrence in a comment counts
+)
+
+func idf(n, df float64) float64 { return math.Log(1 + (n-df+.5)/(df+.5)) }
+
+// lexScores is what the inverted index says, by file id or by chunk. Every sum
+// has one addend per query term, in the order of the terms, so that neither the
+// segments nor their order can be seen in it.
+type lexScores struct {
+	file, cover, code []float64
+	best, top3        []float64
+	symDef, symKey    []float64
+	dir, base         []float64
+	chunks            []chunkScore   // only those with a score
+	byFile            map[uint32]int // first of a file's in chunks, which are sorted
+	terms             []termStat     // one per query term
+}
+
+type chunkScore struct {
+	ref   docRef
+	score float64
+}
+
+type termStat struct {
+	df      int // files
+	chunkDF int
+	idf     float64 // over files
+}
+
+// lexScorer holds the scratch space of one query.
+type lexScorer struct {
+	t     *table
+	r     *lexReader
+	base  []int     // first global number of each segment
+	tf    []float64 // by global document number, of the term at hand
+	score []float64 // by global document number
+	hit   []globalDoc
+	fileT []float64 // by file id, of the term at hand
+	files []uint32
+	named []int // by file id: how many terms its name has
+}
+
+type globalDoc struct {
+	n   int
+	ref docRef
+}
+
+func scoreLexical(t *table, r *lexReader, terms []queryTerm) (*lexScores, error) {
+	n := len(t.byID)
+	out := &lexScores{file: make([]float64, n), cover: make([]float64, n), code: make([]float64, n),
+		best: make([]float64, n), top3: make([]float64, n), symDef: make([]float64, n), symKey: make([]float64, n),
+		dir: make([]float64, n), base: make([]float64, n), terms: make([]termStat, len(terms))}
+	s := &lexScorer{t: t, r: r, fileT: make([]float64, n), named: make([]int, n)}
+	total := 0
+	for _, d := range r.docs() {
+		s.base = append(s.base, total)
+		total += d
+	}
+	s.tf, s.score = make([]float64, total), make([]float64, total)
+	var touched []globalDoc
+	for i, q := range terms {
+		hit, err := s.body(out, i, q)
+		if err != nil {
+			return nil, err
+		}
+		touched = append(touched, hit...)
+		if err := s.symbols(out, q); err != nil {
+			return nil, err
+		}
+		if err := s.paths(out, q); err != nil {
+			return nil, err
+		}
+	}
+	s.wholePaths(out)
+	s.coverage(out, terms)
+	s.collect(out, touched)
+	return out, nil
+}
+
+// gather sums a term's occurrences by chunk (s.tf, s.hit) and by file (s.fileT, s.files).
+func (s *lexScorer) gather(field, term string, weight float64) error {
+	return s.r.each(field, term, func(ref docRef, seg, doc, freq int) {
+		e := s.t.file(ref.file)
+		if e == nil || int(ref.chunk) >= len(e.starts) {
+			return
+		}
+		g := s.base[seg] + doc
+		if s.tf[g] == 0 {
+			s.hit = append(s.hit, globalDoc{g, ref})
+		}
+		if s.fileT[ref.file] == 0 {
+			s.files = append(s.files, ref.file)
+		}
+		s.tf[g] += weight * float64(freq)
+		s.fileT[ref.file] += weight * float64(freq)
+	})
+}
+
+// reset clears what gather left.
+func (s *lexScorer) reset() {
+	for _, h := range s.hit {
+		s.tf[h.n] = 0
+	}
+	for _, f := range s.files {
+		s.fileT[f] = 0
+	}
+	s.hit, s.files = s.hit[:0], s.files[:0]
+}
+
+func (s *lexScorer) body(out *lexScores, i int, q queryTerm) ([]globalDoc, error) {
+	defer s.reset()
+	if err := s.gather(fieldBody, q.text, 1); err != nil {
+		return nil, err
+	}
+	if err := s.gather(fieldNote, q.text, noteTF); err != nil {
+		return nil, err
+	}
+	nFiles, nChunks := float64(len(s.t.sorted)), float64(s.t.chunks)
+	avgFile := float64(s.t.tokens)/(nFiles+1) + 1
+	avgChunk := float64(s.t.tokens)/(nChunks+1) + 1
+	wf := q.weight * idf(nFiles, float64(len(s.files)))
+	wc := q.weight * idf(nChunks, float64(len(s.hit)))
+	out.terms[i] = termStat{len(s.files), len(s.hit), idf(nFiles, float64(len(s.files)))}
+	for _, f := range s.files {
+		tf := s.fileT[f]
+		norm := fileK1 * (1 - fileB + fileB*float64(s.t.byID[f].tokens)/avgFile)
+		out.file[f] += wf * tf * (fileK1 + 1) / (tf + norm)
+		out.cover[f] += wf
+		if q.whole {
+			out.code[f] += wf
+		}
+	}
+	var fresh []globalDoc
+	for _, h := range s.hit {
+		if s.score[h.n] == 0 {
+			fresh = append(fresh, h)
+		}
+		tf := s.tf[h.n]
+		norm := chunkK1 * (1 - chunkB + chunkB*float64(s.t.byID[h.ref.file].lens[h.ref.chunk])/avgChunk)
+		s.score[h.n] += wc * tf * (chunkK1 + 1) / (tf + norm)
+	}
+	return fresh, nil
+}
+
+func (s *lexScorer) symbols(out *lexScores, q queryTerm) error {
+	defer s.reset()
+	if err := s.gather(fieldSym, q.text, 1); err != nil {
+		return err
+	}
+	w := q.weight * idf(float64(len(s.t.sorted)), float64(len(s.files)))
+	for _, f := range s.files {
+		out.symDef[f] += w * math.Min(1, s.fileT[f]/symWeightMain)
+		if q.whole {
+			out.symKey[f] += w
+		}
+	}
+	return nil
+}
+
+func (s *lexScorer) paths(out *lexScores, q queryTerm) error {
+	for _, x := range []struct {
+		field string
+		to    []float64
+	}{{fieldDir, out.dir}, {fieldBase, out.base}} {
+		if err := s.gather(x.field, q.text, 1); err != nil {
+			return err
+		}
+		w := math.Min(q.weight, 3) * idf(float64(len(s.t.sorted)), float64(len(s.files)))
+		for _, f := range s.files {
+			x.to[f] += w
+			if x.field == fieldBase {
+				s.named[f]++
+			}
+		}
+		s.reset()
+	}
+	return nil
+}
+
+// wholePaths makes a name that is matched in whole count more than a part of a long one.
+func (s *lexScorer) wholePaths(out *lexScores) {
+	for _, e := range s.t.sorted {
+		if n := s.named[e.id]; n > 0 {
+			out.base[e.id] *= .5 + .5*math.Min(1, float64(n)/float64(max(e.baseTerms, 1)))
+		}
+	}
+}
+
+// coverage turns the weight of the terms that a file has into a share of all.
+func (s *lexScorer) coverage(out *lexScores, terms []queryTerm) {
+	total := 0.0
+	for i, q := range terms {
+		if out.terms[i].df > 0 {
+			total += q.weight * out.terms[i].idf
+		}
+	}
+	if total == 0 {
+		return
+	}
+	for i := range out.cover {
+		out.cover[i] /= total
+	}
+}
+
+// collect gives each file its best chunks.
+func (s *lexScorer) collect(out *lexScores, touched []globalDoc) {
+	out.chunks = make([]chunkScore, len(touched))
+	for i, h := range touched {
+		out.chunks[i] = chunkScore{h.ref, s.score[h.n]}
+	}
+	slices.SortFunc(out.chunks, func(a, b chunkScore) int {
+		return cmp.Or(cmp.Compare(a.ref.file, b.ref.file), cmp.Compare(b.score, a.score), cmp.Compare(a.ref.chunk, b.ref.chunk))
+	})
+	out.byFile = map[uint32]int{}
+	for i, c := range out.chunks {
+		first, ok := out.byFile[c.ref.file]
+		if !ok {
+			out.byFile[c.ref.file] = i
+			out.best[c.ref.file] = c.score
+			first = i
+		}
+		if i-first < 3 {
+			out.top3[c.ref.file] += c.score
+		}
+	}
+}
+
+// chunksOf gives a file's chunks that have a score, best first.
+func (l *lexScores) chunksOf(file uint32) []chunkScore {
+	i, ok := l.byFile[file]
+	if !ok {
+		return nil
+	}
+	j := i
+	for j < len(l.chunks) && l.chunks[j].ref.file == file {
+		j++
+	}
+	return l.chunks[i:j]
+}

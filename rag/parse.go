@@ -1,0 +1,114 @@
+package rag
+
+import (
+	"cmp"
+	"math"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Limits of a parsed query.
+const (
+	maxQueryTerms    = 96 // heaviest first; the tail of a long text says little
+	maxQueryMentions = 40
+	subjectWeight    = 2 // the first line says what it is about
+)
+
+// queryTerm is a word to look for.
+type queryTerm struct {
+	text   string
+	weight float64
+	whole  bool // a compound identifier as a whole
+}
+
+// parsedQuery is the text of a query taken apart; pure.
+type parsedQuery struct {
+	terms []queryTerm // by text, so that sums come out the same always
+	// mentions are words written like code: compound, quoted, called.
+	mentions []string
+	// paths are words that look like a file or a folder.
+	paths []string
+}
+
+func parseQuery(text string) parsedQuery {
+	if len(text) > MaxQueryBytes {
+		text = text[:MaxQueryBytes]
+	}
+	subject, body, _ := strings.Cut(strings.TrimLeft(text, " \t\n"), "\n")
+	weights := map[string]float64{}
+	whole := map[string]bool{}
+	var tc termCache
+	count := func(s string, inc float64) {
+		n := map[string]float64{}
+		eachIdent(s, func(raw string) {
+			if stopWords[strings.ToLower(raw)] {
+				return
+			}
+			for _, t := range tc.terms(raw) {
+				if !stopWords[t] {
+					n[t]++
+					whole[t] = t[0] == wholeMark
+				}
+			}
+		})
+		for t, c := range n {
+			weights[t] += inc * (1 + math.Log(c))
+		}
+	}
+	count(subject, subjectWeight)
+	count(body, 1)
+	var p parsedQuery
+	for t, w := range weights {
+		p.terms = append(p.terms, queryTerm{t, w, whole[t]})
+	}
+	if len(p.terms) > maxQueryTerms {
+		slices.SortFunc(p.terms, func(a, b queryTerm) int {
+			return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.text, b.text))
+		})
+		p.terms = p.terms[:maxQueryTerms]
+	}
+	slices.SortFunc(p.terms, func(a, b queryTerm) int { return cmp.Compare(a.text, b.text) })
+	p.mentions, p.paths = mentionsOf(text)
+	return p
+}
+
+// mentionsOf finds what the text names as code: `quoted`, CamelCase,
+// snake_case, called(), and what it names as a path.
+func mentionsOf(text string) (idents, paths []string) {
+	seen := map[string]bool{}
+	add := func(list *[]string, s string) {
+		if s != "" && !seen[s] && len(*list) < maxQueryMentions {
+			seen[s] = true
+			*list = append(*list, s)
+		}
+	}
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n\r,;\"'`()[]{}<>|*!?=", r) }) {
+		w = strings.TrimRight(strings.TrimLeft(w, "./:@#"), ".:/")
+		if i := strings.IndexByte(w, ':'); i > 0 && strings.Trim(w[i:], ":0123456789-") == "" {
+			w = w[:i] // path:line
+		}
+		ext := path.Ext(w)
+		if strings.Contains(w, "/") || (len(ext) > 1 && len(ext) < len(w) && langByExt[strings.ToLower(ext[1:])] != nil) {
+			add(&paths, w)
+		}
+	}
+	for i := 0; i < len(text); {
+		if class[text[i]] == classSep {
+			i++
+			continue
+		}
+		j := i
+		for j < len(text) && class[text[j]] != classSep {
+			j++
+		}
+		id := text[i:j]
+		quoted := i > 0 && strings.IndexByte("`'\"", text[i-1]) >= 0 && j < len(text) && text[j] == text[i-1]
+		called := j < len(text) && text[j] == '('
+		if len(id) > 1 && len(id) <= maxIdentBytes && !allDigits(id) && (quoted || called || len(splitIdent(id)) > 1) {
+			add(&idents, id)
+		}
+		i = j
+	}
+	return idents, paths
+}
