@@ -15,10 +15,15 @@ type order struct {
 
 func newOrder(g *graph) *order {
 	o := &order{ranked: make([]int32, len(g.units)), rank: make([]int32, len(g.units))}
-	for u := range o.ranked {
-		o.ranked[u] = int32(u)
+	ranks := make([]rank, len(g.units))
+	for u := range ranks {
+		unit := &g.units[u]
+		ranks[u] = rank{unit.priority, unit.score, unit.seq, unit.tokens, unit.members[0], int32(u), unit.sent}
 	}
-	slices.SortFunc(o.ranked, func(a, b int32) int { return compareRank(&g.units[a], &g.units[b]) })
+	slices.SortFunc(ranks, rank.compare)
+	for at := range ranks {
+		o.ranked[at] = ranks[at].unit
+	}
 	for at, u := range o.ranked {
 		o.rank[u] = int32(at)
 	}
@@ -26,10 +31,19 @@ func newOrder(g *graph) *order {
 	return o
 }
 
-// compareRank is the total order of what matters more: priority, then what was sent already, then score, then what is
+// rank is what units are compared by, side by side in memory.
+type rank struct {
+	priority, score float64
+	seq, tokens     int
+	first           int32 // the first member; candidates are in order of id
+	unit            int32
+	sent            bool
+}
+
+// compare is the total order of what matters more: priority, then what was sent already, then score, then what is
 // newer, then what takes less room. Score goes before size because a line costs about the same wherever it is: the best
 // use of the budget is the lines that are most likely to matter. Ids make the order total.
-func compareRank(a, b *unit) int {
+func (a rank) compare(b rank) int {
 	switch {
 	case a.priority != b.priority:
 		return cmp.Compare(b.priority, a.priority)
@@ -45,7 +59,7 @@ func compareRank(a, b *unit) int {
 	case a.tokens != b.tokens:
 		return cmp.Compare(a.tokens, b.tokens)
 	}
-	return cmp.Compare(a.members[0], b.members[0]) // candidates are in order of id
+	return cmp.Compare(a.first, b.first)
 }
 
 // newerFirst says that a newer version is judged in the place of what it supersedes: else a stale version of higher rank

@@ -10,7 +10,13 @@ import (
 // plan writes down what was chosen: every candidate once, in the order of sending, with its reason.
 func (s *selection) plan() Plan {
 	p := Plan{Budget: PlanBudget{Prompt: s.prompt, Estimated: s.prompt - s.left}}
-	p.Included, p.Excluded, p.Breakpoints = []Item{}, []Item{}, []int{}
+	included := 0
+	for u := range s.in {
+		if s.in[u] {
+			included += len(s.g.units[u].members)
+		}
+	}
+	p.Included, p.Excluded, p.Breakpoints = make([]Item, 0, included), make([]Item, 0, len(s.g.cs)-included), []int{}
 	stable, sent := -1, -1
 	r := newReasons(s)
 	for _, i := range s.g.sendingOrder() {
@@ -47,29 +53,33 @@ func (s *selection) plan() Plan {
 
 // sendingOrder is the order of a plan: the stable sections one by one, then the timeline by seq; ties end in id.
 func (g *graph) sendingOrder() []int32 {
-	order := make([]int32, len(g.cs))
-	for i := range order {
-		order[i] = int32(i)
+	// The keys lie side by side: comparing candidates, which are large, would wait for memory most of the time.
+	type key struct {
+		block, section int8 // the stable sections are a block each, the timeline is one
+		candidate      int32
+		seq            int
 	}
-	slices.SortFunc(order, func(a, b int32) int {
-		if n := compareSending(&g.cs[a], &g.cs[b]); n != 0 {
-			return n
+	keys := make([]key, len(g.cs))
+	for i := range keys {
+		section := sectionRank(g.cs[i].Section)
+		keys[i] = key{int8(min(section, stableSections)), int8(section), int32(i), g.cs[i].Seq}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		switch {
+		case a.block != b.block:
+			return int(a.block) - int(b.block)
+		case a.seq != b.seq:
+			return cmp.Compare(a.seq, b.seq)
+		case a.section != b.section:
+			return int(a.section) - int(b.section)
 		}
-		return cmp.Compare(a, b)
+		return int(a.candidate) - int(b.candidate)
 	})
+	order := make([]int32, len(keys))
+	for n := range keys {
+		order[n] = keys[n].candidate
+	}
 	return order
-}
-
-// compareSending leaves out the last word, the id.
-func compareSending(a, b *Candidate) int {
-	ra, rb := sectionRank(a.Section), sectionRank(b.Section)
-	if n := cmp.Compare(min(ra, stableSections), min(rb, stableSections)); n != 0 {
-		return n
-	}
-	if n := cmp.Compare(a.Seq, b.Seq); n != 0 {
-		return n
-	}
-	return cmp.Compare(ra, rb)
 }
 
 // reasons gives each candidate its one reason. Everything about a unit is found out once, however many members it has.
@@ -164,7 +174,7 @@ func (r *reasons) coverDetail(kind Reason, i int32) string {
 	case ReasonDuplicate:
 		return "same content as " + by.ID
 	case ReasonShadowed:
-		return fmt.Sprintf("inside %s (%s:%d-%d)", by.ID, by.Span.Path, by.Span.Start, by.Span.End)
+		return "inside " + by.ID + " (" + by.Span.Path + ":" + strconv.Itoa(by.Span.Start) + "-" + strconv.Itoa(by.Span.End) + ")"
 	}
 	return "superseded by " + by.ID
 }

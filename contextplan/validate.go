@@ -61,14 +61,18 @@ func sortedCandidates(in Input) ([]Candidate, error) {
 
 // sortedCopy moves each (large) candidate once, after sorting their positions.
 func sortedCopy(cs []Candidate) []Candidate {
-	order := make([]int32, len(cs))
-	for i := range order {
-		order[i] = int32(i)
+	type key struct {
+		id   string
+		from int
 	}
-	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(cs[a].ID, cs[b].ID) })
+	keys := make([]key, len(cs))
+	for i := range keys {
+		keys[i] = key{cs[i].ID, i}
+	}
+	slices.SortFunc(keys, func(a, b key) int { return strings.Compare(a.id, b.id) })
 	out := make([]Candidate, len(cs))
-	for i, from := range order {
-		out[i] = cs[from]
+	for i, k := range keys {
+		out[i] = cs[k.from]
 	}
 	return out
 }
