@@ -3,6 +3,7 @@ package cycle
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,6 +94,60 @@ func checkAgreement(t failer, events []Event, policy Policy, seed uint64) {
 		if now := mustJSON(t, s.model); now != s.json {
 			t.Fatalf("snapshot %d changed:\nwas %s\nis  %s", i, s.json, now)
 		}
+	}
+}
+
+// TestSnapshotsAreApart: a snapshot and the state that it was taken from go on in different ways, at the same
+// time, and each stays right.
+func TestSnapshotsAreApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		long := rapid.SliceOfN(eventGen, 0, 60)
+		before, one, other := long.Draw(t, "before"), long.Draw(t, "one"), long.Draw(t, "other")
+		state, twin := NewState(Policy{}), NewState(Policy{})
+		for _, e := range before {
+			state.Apply(e)
+			twin.Apply(e)
+		}
+		var ops []Op
+		for _, e := range other {
+			ops = append(ops, twin.Apply(e)...)
+		}
+		snapshot := state.Model()
+		done := make(chan error)
+		go func() { done <- Reduce(&snapshot, ops) }()
+		for _, e := range one {
+			state.Apply(e)
+		}
+		if err := <-done; err != nil {
+			t.Fatalf("%v", err)
+		}
+		for _, c := range []struct {
+			who   string
+			model Model
+			log   []Event
+		}{{"state", state.Model(), slices.Concat(before, one)}, {"snapshot", snapshot, slices.Concat(before, other)}} {
+			if want, got := mustJSON(t, Project(c.log, Policy{})), mustJSON(t, c.model); want != got {
+				t.Fatalf("%s\n%s\nwant\n%s", c.who, got, want)
+			}
+		}
+	})
+}
+
+// TestAppendText: copies of a step that share their text's memory don't write into each other's text.
+func TestAppendText(t *testing.T) {
+	a := ResolutionStep{Text: "a"}
+	a.appendText("b")
+	b := a
+	a.appendText("c")
+	b.appendText("d")
+	a.appendText("e")
+	if a.Text != "abce" || b.Text != "abd" {
+		t.Errorf("texts are %q and %q, want abce and abd", a.Text, b.Text)
+	}
+	a.Text = "else"
+	a.appendText("!")
+	if a.Text != "else!" {
+		t.Errorf("text is %q, want else!", a.Text)
 	}
 }
 
@@ -197,7 +252,7 @@ func eventOf(kind, what byte) Event {
 			e.Args = json.RawMessage(`{"path":"<a>"}`)
 		}
 		return e
-	case 9, 10:
+	case 9, 10, 12:
 		return ToolResult{CallID: pick(callIDs, 0), Status: []ResultStatus{ResultOK, ResultError, ResultCancelled}[what%3], Text: pick(deltas, 4)}
 	case 11:
 		return passedOver{}

@@ -83,6 +83,7 @@ func TestParseLineReads(t *testing.T) {
 			AgentOutput{Output: OutputToolCall, CallID: "c1", Tool: "ls", Args: json.RawMessage(`{"z":1e400,"a":"<"}`)}},
 		{`{"type":"tool-result","callId":"c1","status":"error","ms":12,"ref":"run-1/2","detail":[ 1 ]}`,
 			ToolResult{CallID: "c1", Status: ResultError, MS: 12, Ref: "run-1/2", Detail: json.RawMessage(`[1]`)}},
+		{`{"type":"run-stop","reason":"error","reason":"completed"}`, RunStop{Reason: StopCompleted}}, // the last of two counts
 		{`{"type":"run-stop","reason":"interrupted","message":"by the person"}`, RunStop{Reason: StopInterrupted, Message: "by the person"}},
 		{"{\"type\":\"run-stop\",\"reason\":\"error\",\"message\":\"a\xffb\"}", RunStop{Reason: StopError, Message: "a\ufffdb"}},
 	} {

@@ -48,8 +48,9 @@
 //   - Agreement: at every prefix of every log Project, State and Reduce of State's ops give the same model, which is
 //     also an independent oracle's: TestAgreement, FuzzProject, TestStories.
 //   - Constant cost: Apply and Reduce cost the length of what is new: TestStreamingIsLinear, BenchmarkApply.
-//   - Snapshots stay: no later Apply changes what Model returned: TestAgreement.
-//   - Round trip: what Encode writes ParseLine reads, and Encode refuses the rest: TestRoundTrip, FuzzParseLog.
+//   - Snapshots stay: no later Apply changes what Model returned, nor the other way round: TestAgreement, TestSnapshotsAreApart.
+//   - Round trip: what Encode writes ParseLine reads as the same event, and Encode refuses what ParseLine would:
+//     TestRoundTrip, TestEncodeRefuses, FuzzParseLog.
 //   - Passing over: runtime events change nothing: TestRuntimeEventsArePassedOver.
 //   - Published shape: fields and their order, of the model and of each op: TestPublishedShape, TestOpTable.
 //   - Safe to draw: no text of a log reaches a terminal as a control sequence: TestTextIsSafe.
