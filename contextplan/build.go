@@ -17,24 +17,31 @@ const minLatestTokens = 1
 // the other, the most important first; each is taken, with all that it depends on, if it is not redundant and fits.
 // A unit that did not fit once can't fit later: what is taken in between uses up at least as much room as it saves.
 func Build(in Input) (Plan, error) {
-	g, err := newGraph(in)
+	s, err := choose(in)
 	if err != nil {
 		return Plan{}, err
+	}
+	return s.plan(), nil
+}
+
+func choose(in Input) (*selection, error) {
+	g, err := newGraph(in)
+	if err != nil {
+		return nil, err
 	}
 	s := newSelection(g, in.Budget.Prompt())
 	if s.mustTokens > s.prompt {
 		if s.cut = latestRequest(g, s.in); in.Overflow != OverflowTruncateLatest || !s.cutLatest() {
-			return Plan{}, s.overflowError()
+			return nil, s.overflowError()
 		}
 	}
 	order := newOrder(g)
 	for round := 0; ; round++ {
 		s.run(order.sequence())
 		if round == maxRounds || !order.judgeEarlier(s.overtaken()) {
-			break
+			return s, nil
 		}
 	}
-	return s.plan(), nil
 }
 
 // selection is the state of one choice: which units are in, what brought each, and which can't fit.
@@ -60,6 +67,7 @@ type selection struct {
 	visited []int32 // unit → number of the last walk that saw it
 	walks   int32
 	closure []int32 // what the last walk found
+	work    int     // how many steps all this took, for the test that it stays near linear
 }
 
 func newSelection(g *graph, prompt int) *selection {
@@ -126,6 +134,7 @@ func (s *selection) run(sequence []int32) {
 			s.raiseOver(int32(u))
 		}
 	}
+	s.work += len(sequence)
 	for _, u := range sequence {
 		if s.in[u] || s.g.units[u].expired {
 			continue
@@ -191,6 +200,7 @@ func (s *selection) measure(u int32) int {
 		if s.over[v] > 0 || sum > s.left {
 			return max(sum, s.left+1)
 		}
+		s.work += 1 + len(s.g.units[v].deps)
 		for _, d := range s.g.units[v].deps {
 			if !s.in[d] && s.visited[d] != s.walks {
 				s.visited[d] = s.walks

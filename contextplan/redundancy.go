@@ -56,6 +56,8 @@ type redundancy struct {
 
 	newer []covers // candidate → included newer versions; nil when nothing supersedes anything
 	stack []int32
+
+	work int // how many steps all this took, but for the logarithm of a path's spans
 }
 
 // pathIndex is a Fenwick tree over the different starts of the spans of one path. Each node keeps the two longest-reaching
@@ -172,6 +174,7 @@ func (r *redundancy) includeVersion(x cover) {
 	for len(r.stack) > 0 {
 		newer := r.stack[len(r.stack)-1]
 		r.stack = r.stack[:len(r.stack)-1]
+		r.work += len(r.g.supersedes[newer])
 		for _, older := range r.g.supersedes[newer] {
 			if older != x.candidate && r.newer[older].add(x) {
 				r.stack = append(r.stack, older)
@@ -223,6 +226,7 @@ func (r *redundancy) unitRedundant(u, root int32) (Reason, bool) {
 	for _, kind := range redundancyKinds {
 		all := true
 		for _, m := range r.g.units[u].members {
+			r.work++
 			if r.cover(kind, m, root).candidate == none {
 				all = false
 				break

@@ -1,9 +1,10 @@
 package contextplan
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
-	"time"
 )
 
 // world makes an input of n candidates, all of one adversarial or usual shape.
@@ -141,31 +142,63 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// TestTwiceTheCandidatesTakeAboutTwiceTheTime holds for every shape, adversarial ones too. Quadratic work would give 4,
-// and from 5,000 to 20,000 candidates 16; the bound leaves room for a busy machine, and the best of several runs counts.
-func TestTwiceTheCandidatesTakeAboutTwiceTheTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures time")
-	}
-	const small, large, runs, bound = 5_000, 20_000, 5, 9.0
+// TestWorkGrowsWithTheCandidates counts steps, which a busy machine can't change: four times the candidates may take up
+// to six times the steps, of whatever shape they are. Quadratic work would take sixteen times as many.
+func TestWorkGrowsWithTheCandidates(t *testing.T) {
+	const small, large, bound, perCandidate = 5_000, 20_000, 6.0, 200
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
-			best := func(n int) time.Duration {
-				in, least := w.make(n), time.Duration(1<<62)
-				for range runs {
-					start := time.Now()
-					if _, err := Build(in); err != nil {
-						t.Fatal(err)
-					}
-					least = min(least, time.Since(start))
+			work := func(n int) int {
+				in := w.make(n)
+				s, err := choose(in)
+				if err != nil {
+					t.Fatal(err)
 				}
-				return least
+				s.plan()
+				return s.work + s.red.work
 			}
-			a, b := best(small), best(large)
-			t.Logf("%d: %v, %d: %v", small, a, large, b)
-			if ratio := float64(b) / float64(a); ratio > bound {
-				t.Errorf("%d candidates take %v, %d take %v: %.1f times as long", small, a, large, b, ratio)
+			a, b := work(small), work(large)
+			t.Logf("%d: %d steps, %d: %d steps", small, a, large, b)
+			if ratio := float64(b) / float64(a); ratio > bound || b > perCandidate*large {
+				t.Errorf("%d candidates take %d steps, %d take %d: %.1f times as many", small, a, large, b, ratio)
 			}
 		})
+	}
+}
+
+// TestLargePlansKeepEveryContract does for the shapes above what the property test does for small inputs.
+func TestLargePlansKeepEveryContract(t *testing.T) {
+	for _, w := range worlds {
+		t.Run(w.name, func(t *testing.T) {
+			in := w.make(900)
+			p, err := Build(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := Check(in, p); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func BenchmarkEstimateTokens(b *testing.B) {
+	text := strings.Repeat("func (c *Client) reconnect(ctx context.Context) error {\n\treturn c.dial(ctx, 30*time.Second) // über TCP\n}\n", 1000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		EstimateTokens(Code, text)
+	}
+}
+
+func BenchmarkParseInput(b *testing.B) {
+	data, err := json.Marshal(usualWorld(20_000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := ParseInput(data); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

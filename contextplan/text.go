@@ -170,7 +170,7 @@ func DiffText(d PlanDiff, labels func(id string) string) string {
 	}
 	fmt.Fprintf(&b, "Plan %s → %s · %s of %s → %s of %s\n", ShortID(d.A), ShortID(d.B),
 		Short(d.BudgetA.Estimated), Short(d.BudgetA.Prompt), Short(d.BudgetB.Estimated), Short(d.BudgetB.Prompt))
-	fmt.Fprintf(&b, "begins with the first %d items of the one before\n", d.Kept)
+	fmt.Fprintf(&b, "items kept from the beginning, in order: %d\n", d.Kept)
 	var rows []row
 	for _, item := range d.New {
 		rows = append(rows, newRow("+ in", item, labels))

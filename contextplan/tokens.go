@@ -137,7 +137,7 @@ func costsOf(kind Kind) costs {
 	case Prose:
 		return costs{wordBytes: 7, longWordByte: 48, spaces: 128, newline: 128, sign: 256, nextSign: 96, highByte: 96}
 	case Data:
-		return costs{wordBytes: 6, longWordByte: 56, spaces: 192, newline: 64, sign: 256, nextSign: 96, highByte: 96}
+		return costs{wordBytes: 6, longWordByte: 56, spaces: 192, newline: 64, sign: 230, nextSign: 64, highByte: 96}
 	}
 	return costs{wordBytes: 6, longWordByte: 56, spaces: 192, newline: 64, sign: 230, nextSign: 96, highByte: 96}
 }
