@@ -59,6 +59,13 @@ type Result struct {
 	Status Status
 	Text   string
 	Detail Detail
+	Media  []Media // images, for models that can look at them; Text names each
+}
+
+// Media is something that isn't text.
+type Media struct {
+	MIME string
+	Data []byte
 }
 
 // Detail is the structured side of a result: what the step tree and the
@@ -86,8 +93,13 @@ type Env struct {
 	CallID string
 	Files  Files
 	Search Searcher // nil where nothing is indexed
-	Shell  Shell
+	Shell  Shell    // nil where no commands can be run
 	Asker  Asker
+	// Archive is where large results were put; nil where nothing is kept.
+	Archive Archive
+	// Seen remembers what the model has read; nil switches off the check that
+	// a file is read before it is written over.
+	Seen *Seen
 	// Output streams a running command's output to the step tree. It may be
 	// called from any goroutine until Run returns. Never nil.
 	Output func(chunk string)
@@ -152,7 +164,11 @@ type Applied struct {
 	Note           string // for the model: "2 hunks wait for review", "rebased over the person's edit at line 12"
 }
 
-// PathError refuses a path.
+// reasonNotFound is the one reason after which a tool may create the file.
+const reasonNotFound = "not found"
+
+// PathError refuses a path. A path that doesn't exist has the Reason "not
+// found", exactly: write and edit create files by it.
 type PathError struct {
 	Path   string
 	Reason string // "outside the workspace", "a secret-looking file", "not found", "a folder", "a binary file"…
@@ -210,6 +226,7 @@ type Command struct {
 	Dir     string // absolute, inside the workspace
 	Timeout time.Duration
 	Output  func(chunk string)
+	Network bool // the person permitted a command that needs the network
 }
 
 // CommandResult is how a command ended.
