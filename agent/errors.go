@@ -38,3 +38,11 @@ func (e *Error) Error() string {
 
 // ErrUnsupported is returned by a Client for what it can't do.
 var ErrUnsupported = errors.New("the client can't do this")
+
+// isCode tells whether err is an Error of that code.
+func isCode(err error, c Code) bool {
+	var e *Error
+	return asError(err, &e) && e.Code == c
+}
+
+func asError(err error, into **Error) bool { return errors.As(err, into) }

@@ -1,0 +1,47 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+)
+
+// classify says what kind of input a message is: command, prompt or workflow.
+// It is a list of rules, tried in order; the first that matches decides. It
+// takes microseconds and asks no model.
+func classify(input string) Classification {
+	s := strings.ToLower(strings.Join(strings.Fields(input), " "))
+	for _, r := range classifyRules {
+		if r.match.MatchString(s) {
+			return Classification{Type: r.kind, Confidence: r.confidence, Method: "rule-based", Metadata: map[string]any{"rule": r.name}}
+		}
+	}
+	return Classification{Type: "prompt", Confidence: 0.6, Method: "rule-based", Metadata: map[string]any{"rule": "default"}}
+}
+
+type classifyRule struct {
+	name       string
+	kind       string
+	confidence float64
+	match      *regexp.Regexp
+}
+
+func rule(name, kind string, confidence float64, pattern string) classifyRule {
+	return classifyRule{name, kind, confidence, regexp.MustCompile(pattern)}
+}
+
+// verbs of work on a code base as a whole.
+const workVerbs = `(fix|refactor|migrate|implement|analy[sz]e|audit|upgrade|port|convert|restructure|modernize|clean up|optimize|rewrite|redesign|review)`
+
+var classifyRules = []classifyRule{
+	rule("slash", "command", 0.95, `^/\S`),
+	rule("help with commands", "command", 0.75, `^(please )?(help( me)?( with)?( the)? (commands?|tools?)|help)[.!?]?$`),
+	rule("show tools", "command", 0.80, `^(please )?(show|list)( me)?( all)?( the)?( available)? (tools|commands|models|sessions)[.!?]?$`),
+	rule("greeting", "prompt", 0.95, `^(hi|hello|hey|thanks|thank you|good (morning|evening|afternoon))\b[^?]{0,20}$`),
+	rule("question", "prompt", 0.90, `^(what|where|why|who|when|how|which|is|are|does|do|can|could|should|explain|describe|tell me|show me|find)\b`),
+	rule("rename or replace", "prompt", 0.90, `^(please )?(rename|replace|insert|delete|append|create (a |the )?file)\b`),
+	rule("analyze and report", "workflow", 0.92, `\b`+workVerbs+`\b.*\b(and|then)\b.*\b(generate|produce|write|create|report|summari[sz]e)\b`),
+	rule("work, then check", "workflow", 0.88, `\b(fix|implement|add|update|change|refactor|migrate|write)\b.*(\band\b|,|\bthen\b).*\b(run|test|tests|verify|check|build|commit|report|deploy|document)\b`),
+	rule("several steps", "workflow", 0.86, `(^|\s)(first|1[.)]) .*(\bthen\b|2[.)] )`),
+	rule("work on a system", "workflow", 0.85, `^(please )?`+workVerbs+`\b.*\b(system|codebase|module|package|project|service|architecture|repository|pipeline)\b`),
+	rule("write a piece", "prompt", 0.85, `^(please )?(write|create|make|add|implement|generate|give)\b`),
+}

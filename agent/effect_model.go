@@ -1,0 +1,211 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/cycle/run"
+	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/store"
+	"github.com/agent-lsp/agent-lsp/tools"
+)
+
+// callModel asks the model and streams its reply into the log, coalesced: at
+// most about thirty pieces a second, however fast the model is.
+func (t *timeline) callModel(ctx context.Context, fx run.CallModel, messages []model.Message) {
+	m, err := t.e.parts.Models.Resolve(ctx, fx.Run.Model)
+	if err != nil {
+		t.post(failedPreparing(t.e.now(), fx.Epoch, noModel(err)))
+		return
+	}
+	req := model.Request{Model: m.ID, Messages: messages, Tools: t.e.toolSchemas(t, fx.Run)}
+	if err := t.storeRound(ctx, fx, m.Name, req, nil); err != nil {
+		t.post(failedPreparing(t.e.now(), fx.Epoch, err))
+		return
+	}
+	s := streaming{t: t, fx: fx, name: m.Name, begun: time.Now(), base: t.e.parts.NewID("o")}
+	err = s.read(ctx, m.Model.Stream(ctx, req))
+	s.flush()
+	if ctx.Err() != nil {
+		return // the run was cancelled; what came of it is in the log
+	}
+	if err != nil {
+		t.post(t.failedCall(fx, err))
+		return
+	}
+	t.e.calibrate(m.Name, t.estimate(fx.PlanID, ctx), s.done.Usage)
+	usage := cycle.UsageReported{PlanID: fx.PlanID, Model: m.Name, Estimated: t.estimate(fx.PlanID, ctx),
+		Input: s.done.Usage.Input, Output: s.done.Usage.Output, CacheRead: s.done.Usage.CacheRead, CacheWrite: s.done.Usage.CacheWrite,
+		CostUSD: cost(m.Caps, s.done.Usage), Reported: s.done.Usage.Reported,
+		MS: time.Since(s.begun).Milliseconds(), FirstMS: s.first.Milliseconds()}
+	calls := t.newCalls(fx.Run, s.done.Calls)
+	if err := t.storeRound(ctx, fx, m.Name, req, map[string]any{"text": s.text.String(), "reasoning": s.reasoning.String(), "calls": calls, "finish": s.done.Finish, "usage": s.done.Usage}); err != nil {
+		t.post(failedPreparing(t.e.now(), fx.Epoch, err))
+		return
+	}
+	t.post(run.Replied{At: t.e.now(), Epoch: fx.Epoch, Finish: string(s.done.Finish), Calls: calls, Usage: usage})
+}
+
+// streaming turns deltas into log entries.
+type streaming struct {
+	t     *timeline
+	fx    run.CallModel
+	name  string
+	begun time.Time
+	first time.Duration
+	base  string // of the ids of this reply's text items
+	n     int    // text items so far
+
+	kind            cycle.OutputKind // of the open item
+	pending         strings.Builder  // not yet in the log
+	last            time.Time
+	text, reasoning strings.Builder
+	done            *model.Done
+}
+
+// read consumes the stream. A stream without a finish is a failure, whatever
+// came before.
+func (s *streaming) read(ctx context.Context, stream func(func(model.Delta, error) bool)) error {
+	for d, err := range stream {
+		if err != nil {
+			return err
+		}
+		if s.first == 0 {
+			s.first = max(time.Since(s.begun), time.Microsecond)
+		}
+		switch {
+		case d.Text != "":
+			s.text.WriteString(d.Text)
+			s.add(cycle.OutputAssistant, d.Text)
+		case d.Reasoning != "":
+			s.reasoning.WriteString(d.Reasoning)
+			s.add(cycle.OutputReasoning, d.Reasoning)
+		case d.Done != nil:
+			s.done = d.Done
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return &model.Error{Kind: model.CutOff, Model: s.name, Message: "the stream ended without a finish", Hint: "it is tried again"}
+}
+
+// add buffers a piece; a change of voice begins a new text item.
+func (s *streaming) add(kind cycle.OutputKind, text string) {
+	if kind != s.kind {
+		s.flush()
+		s.kind = kind
+		s.n++
+	}
+	s.pending.WriteString(text)
+	if time.Since(s.last) >= deltaEvery*time.Millisecond {
+		s.flush()
+	}
+}
+
+func (s *streaming) flush() {
+	if s.pending.Len() == 0 {
+		return
+	}
+	s.t.post(run.Output{At: s.t.e.now(), Epoch: s.fx.Epoch, ID: s.base + "." + itoa(s.n), Kind: s.kind, Text: s.pending.String()})
+	s.pending.Reset()
+	s.last = time.Now()
+}
+
+// newCalls gives a reply's calls their ids and titles. What can't be run gets
+// its refusal here, in words for the model.
+func (t *timeline) newCalls(r run.Run, calls []model.Call) []run.NewCall {
+	var out []run.NewCall
+	for _, c := range calls {
+		n := run.NewCall{ID: t.e.parts.NewID("c"), Tool: c.Name, Args: c.Args, Title: t.e.parts.Tools.Title(c.Name, c.Args)}
+		switch {
+		case c.Invalid != "":
+			n.Args = json.RawMessage("{}")
+			n.Refusal = "the arguments could not be read: " + c.Invalid + "; send a JSON object that fits the tool's schema"
+		case !json.Valid(c.Args):
+			n.Args = json.RawMessage("{}")
+			n.Refusal = "the arguments are no JSON; send a JSON object that fits the tool's schema"
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// Backoff of failed model calls.
+const (
+	backoffFirst = 500 * time.Millisecond
+	backoffMax   = 30 * time.Second
+	waitMax      = 2 * time.Minute // longest retry-after that is obeyed
+)
+
+// failedCall is a failed model call as an input: whether and when to try again.
+func (t *timeline) failedCall(fx run.CallModel, err error) run.Failed {
+	f := run.Failed{At: t.e.now(), Epoch: fx.Epoch, Kind: "internal", Message: err.Error()}
+	var e *model.Error
+	if !errors.As(err, &e) {
+		return f
+	}
+	f.Kind = string(e.Kind)
+	f.Retry = e.Retriable() && e.RetryAfter <= waitMax
+	f.RetryIn = e.RetryAfter
+	if f.RetryIn == 0 {
+		d := min(backoffFirst<<min(fx.Run.Attempt, 6)/2, backoffMax)
+		f.RetryIn = d/2 + rand.N(d/2) // jitter, so that ten runs don't come back at once
+	}
+	return f
+}
+
+func cost(c model.Caps, u model.Usage) float64 {
+	if u.CostUSD > 0 {
+		return u.CostUSD
+	}
+	fresh := u.Input - u.CacheRead
+	return (float64(fresh)*c.USDPerMIn + float64(u.CacheRead)*c.USDPerMCached + float64(u.Output)*c.USDPerMOut) / 1e6
+}
+
+// storeRound keeps a raw request, and its reply once there is one.
+func (t *timeline) storeRound(ctx context.Context, fx run.CallModel, name string, req model.Request, reply any) error {
+	body, err := json.Marshal(map[string]any{"round": fx.Run.Calls, "planId": fx.PlanID, "model": name, "request": req, "response": reply})
+	if err != nil {
+		return err
+	}
+	return storeError(t.e.parts.Store.Replace(ctx, store.Artifact{Kind: store.KindRound, ID: roundID(fx.Run.ID, fx.Run.Calls),
+		Session: t.session, Branch: t.branch, Turn: fx.Run.TurnID, Run: fx.Run.ID, Body: body}))
+}
+
+func roundID(runID string, call int) string {
+	n := itoa(call)
+	return runID + "/" + strings.Repeat("0", max(0, 4-len(n))) + n
+}
+
+// estimate is what the plan was thought to cost.
+func (t *timeline) estimate(planID string, ctx context.Context) int {
+	r, err := t.e.record(ctx, planID)
+	if err != nil {
+		return 0
+	}
+	return r.Plan.Budget.Estimated
+}
+
+// toolSchemas are the tools that a run's model is told of: none in the
+// self-assessment, read-only ones in planning.
+func (e *Engine) toolSchemas(t *timeline, r run.Run) []model.Tool {
+	if r.Final {
+		return nil
+	}
+	out := []model.Tool{}
+	for _, s := range e.parts.Tools.Schemas(nil, e.planning(t)) {
+		out = append(out, toolSchema(s))
+	}
+	return out
+}
+
+func toolSchema(s tools.Spec) model.Tool {
+	return model.Tool{Name: s.Name, Description: s.Description, Schema: s.Schema}
+}

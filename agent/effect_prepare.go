@@ -1,0 +1,423 @@
+package agent
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agent-lsp/agent-lsp/agent/edits"
+	"github.com/agent-lsp/agent-lsp/contextplan"
+	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/cycle/run"
+	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/store"
+	"github.com/agent-lsp/agent-lsp/rag"
+)
+
+//go:embed prompts/agent.md
+var promptAgent string
+
+//go:embed prompts/final.md
+var promptFinal string
+
+// submitExtra is what a Submitted event keeps of a message beside its text.
+type submitExtra struct {
+	Attachments []Attachment      `json:"attachments,omitempty"`
+	Focus       *Focus            `json:"focus,omitempty"`
+	Environment map[string]string `json:"environment,omitempty"`
+}
+
+// prepare gathers evidence and makes the plan of the next model call. It is
+// the prefetch half of planning: all I/O happens here, and the planner decides
+// over what it brought.
+func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
+	out := run.Prepared{Epoch: fx.Epoch}
+	err := t.tellVerdicts(ctx)
+	if err == nil && fx.First {
+		out.Retrieval, err = t.retrieve(ctx, fx.Run)
+	}
+	var record planRecord
+	var messages []model.Message
+	if err == nil {
+		record, messages, err = t.plan(ctx, fx.Run, out.Retrieval)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		t.post(failedPreparing(t.e.now(), fx.Epoch, err))
+		return
+	}
+	out.At = t.e.now()
+	out.Plan = cycle.PlanMade{RunID: fx.Run.ID, TurnID: fx.Run.TurnID, PlanID: record.Plan.PlanID, RetrievalSetID: record.RetrievalSetID,
+		Model: record.Model, Included: len(record.Plan.Included), Excluded: len(record.Plan.Excluded),
+		Tokens: record.Plan.Budget.Estimated, Budget: record.Plan.Budget.Prompt, Time: out.At}
+	t.mu.Lock()
+	t.prompts[record.Plan.PlanID] = messages
+	t.mu.Unlock()
+	t.post(out)
+}
+
+func failedPreparing(at time.Time, epoch int, err error) run.Failed {
+	f := run.Failed{At: at, Epoch: epoch, Kind: "internal", Message: err.Error()}
+	var e *Error
+	if errors.As(err, &e) {
+		f.Kind = string(e.Code)
+	}
+	return f
+}
+
+// tellVerdicts notes what the person decided about hunks since the model was
+// last told.
+func (t *timeline) tellVerdicts(ctx context.Context) error {
+	t.e.mu.Lock()
+	since := t.e.verdicts[t.session]
+	t.e.mu.Unlock()
+	var lines []string
+	last := since
+	for _, v := range t.e.parts.Edits.Verdicts(since) {
+		last = v.Seq
+		if v.SessionID == t.session {
+			lines = append(lines, verdictLine(v))
+		}
+	}
+	if len(lines) > 0 {
+		if err := t.record(ctx, cycle.VerdictsTold{Text: strings.Join(lines, "\n"), Time: t.e.now()}); err != nil {
+			return err
+		}
+	}
+	t.e.mu.Lock()
+	t.e.verdicts[t.session] = last
+	t.e.mu.Unlock()
+	return nil
+}
+
+func verdictLine(v edits.Verdict) string {
+	s := fmt.Sprintf("The person's decision on a hunk of %s at line %d: %s", v.Path, v.Line+1, v.Decision)
+	if v.Edited {
+		s += ", after changing it"
+	}
+	if v.Reason != "" {
+		s += ". Reason: " + v.Reason
+	}
+	return s
+}
+
+// retrieve makes the turn's RetrievalSet and stores it.
+func (t *timeline) retrieve(ctx context.Context, r run.Run) (*cycle.RetrievalDone, error) {
+	var text string
+	var extra submitExtra
+	t.view(func() {
+		if x := t.script.turnByID(r.TurnID); x != nil {
+			text = x.input
+			if len(x.submitted.Extra) > 0 {
+				_ = json.Unmarshal(x.submitted.Extra, &extra) // written by Submit; a fault only costs the focus
+			}
+		}
+	})
+	if smallTalk(text) {
+		return nil, nil
+	}
+	begun := time.Now()
+	set, err := t.e.parts.Index.Search(ctx, t.e.query(text, extra))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		t.e.logf("retrieval failed, the run goes on without evidence: %v", err)
+		return nil, nil
+	}
+	if err := t.e.storeSet(ctx, t, r, set); err != nil {
+		return nil, err
+	}
+	t.e.telemetry(t, r.TurnID, fmt.Sprintf("Searching %s files", thousands(t.e.parts.Index.Status().Files)))
+	return &cycle.RetrievalDone{TurnID: r.TurnID, RetrievalSetID: set.RetrievalSetID, Query: text, Items: len(set.Items),
+		MS: float64(time.Since(begun).Microseconds()) / 1000, Time: t.e.now()}, nil
+}
+
+// query leans the search towards where the person is looking.
+func (e *Engine) query(text string, extra submitExtra) rag.Query {
+	q := rag.Query{Text: text, K: retrievalK}
+	if f := extra.Focus; f != nil {
+		q.Focus.Scope = f.Scope
+		if p := e.relative(f.URI); p != "" {
+			q.Focus.Open = append(q.Focus.Open, p)
+			if f.Range != nil && f.Range.End.Line > f.Range.Start.Line {
+				q.Focus.Selection = &rag.Selection{Path: p, StartLine: f.Range.Start.Line + 1, EndLine: f.Range.End.Line + 1}
+			}
+		}
+		for _, u := range f.Visible {
+			if p := e.relative(u); p != "" {
+				q.Focus.Visible = append(q.Focus.Visible, p)
+			}
+		}
+	}
+	return q
+}
+
+func (e *Engine) storeSet(ctx context.Context, t *timeline, r run.Run, set rag.Set) error {
+	body, err := json.Marshal(set)
+	if err != nil {
+		return err
+	}
+	a := store.Artifact{Kind: store.KindRetrieval, ID: set.RetrievalSetID, Body: body}
+	if t != nil {
+		a.Session, a.Branch, a.Turn, a.Run = t.session, t.branch, r.TurnID, r.ID
+	}
+	return storeError(e.parts.Store.Put(ctx, a))
+}
+
+// plan makes a ContextPlan, stores it with its inputs and renders it.
+func (t *timeline) plan(ctx context.Context, r run.Run, retrieval *cycle.RetrievalDone) (planRecord, []model.Message, error) {
+	m, err := t.e.parts.Models.Resolve(ctx, r.Model)
+	if err != nil {
+		return planRecord{}, nil, noModel(err)
+	}
+	if m.Caps.ContextWindow == 0 {
+		return planRecord{}, nil, &Error{Code: CodeNoModel, Message: "the context window of " + m.Name + " is not known",
+			Hint: `set it: [models."` + m.Name + `"] context_window = …`}
+	}
+	list, record, err := t.candidates(ctx, m, r, retrieval)
+	if err != nil {
+		return record, nil, err
+	}
+	byID := make(map[string]piece, len(list))
+	for _, p := range list {
+		byID[p.Candidate.ID] = p
+		record.Input.Candidates = append(record.Input.Candidates, p.Candidate)
+	}
+	if record.Plan, err = contextplan.Build(record.Input); err != nil {
+		return record, nil, planError(err)
+	}
+	if err := t.e.storePlan(ctx, &record, byID); err != nil {
+		return record, nil, err
+	}
+	t.mu.Lock()
+	t.sent = map[string]bool{}
+	for _, it := range record.Plan.Included {
+		t.sent[it.ID] = true
+	}
+	t.mu.Unlock()
+	return record, render(record.Plan, byID), nil
+}
+
+func planError(err error) error {
+	var o *contextplan.OverflowError
+	if errors.As(err, &o) {
+		return &Error{Code: CodeBudgetOverflow, Message: err.Error(), Hint: "shorten the request, unpin something, or choose a model with a larger context window"}
+	}
+	return err
+}
+
+func noModel(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Code: CodeNoModel, Message: err.Error(), Hint: "/model lists the models"}
+}
+
+// candidates gathers everything that the plan may hold.
+func (t *timeline) candidates(ctx context.Context, m ResolvedModel, r run.Run, retrieval *cycle.RetrievalDone) ([]piece, planRecord, error) {
+	e := t.e
+	reserve := reserveOutputDefault
+	if m.Caps.OutputLimit > 0 {
+		reserve = min(reserve, m.Caps.OutputLimit)
+	}
+	reserve = min(reserve, m.Caps.ContextWindow/reserveShareMax)
+	record := planRecord{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, RunID: r.ID, Model: m.Name, Call: r.Calls + 1,
+		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: m.Caps.ContextWindow, ReserveOutput: reserve + e.toolTokens(m, r)}}}
+	g := gathered{system: promptAgent, tokens: e.counter(m.Name), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, evidence: map[string][]snippet{}}
+	if r.Final {
+		g.system = promptAgent + "\n" + promptFinal
+	}
+	for _, in := range e.parts.Instructions() {
+		g.instructions = append(g.instructions, instruction{in.Path, in.Text})
+	}
+	var sets []string
+	var extra submitExtra
+	t.view(func() {
+		g.now = t.script.current()
+		for id, pin := range t.pins {
+			g.pins[id] = pin
+		}
+		for id := range t.sent {
+			g.sent[id] = true
+		}
+		for i, x := range t.script.turns {
+			if x.id == r.TurnID {
+				g.now = i
+				if retrieval != nil {
+					t.script.turns[i].retrieval = retrieval.RetrievalSetID
+					x.retrieval = retrieval.RetrievalSetID
+				}
+				record.RetrievalSetID = x.retrieval
+				if len(x.submitted.Extra) > 0 {
+					_ = json.Unmarshal(x.submitted.Extra, &extra) // see retrieve
+				}
+			}
+			if x.retrieval != "" {
+				sets = append(sets, x.retrieval)
+			}
+		}
+	})
+	for _, id := range sets[max(0, len(sets)-evidenceTurns-1):] {
+		list, err := e.evidence(ctx, id, g.tokens)
+		if err != nil {
+			return nil, record, err
+		}
+		g.evidence[id] = list
+	}
+	g.pinned = e.pinnedTexts(g.pins)
+	g.focus = e.focusSnippets(extra)
+	var list []piece
+	t.view(func() { list = pieces(t.script, g) })
+	return list, record, nil
+}
+
+// evidence reads the text of a stored RetrievalSet's items, the best first,
+// up to the budget for evidence. The text is kept with the set, so that a plan
+// can be built again after the files have changed.
+func (e *Engine) evidence(ctx context.Context, setID string, tokens func(string) int) ([]snippet, error) {
+	a, err := e.parts.Store.Get(ctx, store.KindRetrieval, setID)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	var set rag.Set
+	if err := json.Unmarshal(a.Body, &set); err != nil {
+		return nil, &Error{Code: CodeStoreUnavailable, Message: "retrieval set " + setID + " can't be read: " + err.Error()}
+	}
+	if kept, err := e.parts.Store.Get(ctx, store.KindEvidence, setID); err == nil {
+		var list []storedSnippet
+		if json.Unmarshal(kept.Body, &list) == nil {
+			return fromStored(list), nil
+		}
+	}
+	var out []snippet
+	left := e.parts.Settings.evidenceTokens()
+	for _, it := range set.Items {
+		text, ok := e.lines(it.Path, it.StartLine, it.EndLine)
+		if !ok {
+			continue
+		}
+		if n := tokens(text); n <= left {
+			left -= n
+			out = append(out, snippet{it, text})
+		}
+	}
+	body, err := json.Marshal(toStored(out))
+	if err != nil {
+		return nil, err
+	}
+	a.Kind, a.Body = store.KindEvidence, body
+	return out, storeError(e.parts.Store.Put(ctx, a))
+}
+
+type storedSnippet struct {
+	Item rag.Item `json:"item"`
+	Text string   `json:"text"`
+}
+
+func toStored(in []snippet) []storedSnippet {
+	out := []storedSnippet{}
+	for _, s := range in {
+		out = append(out, storedSnippet{s.item, s.text})
+	}
+	return out
+}
+
+func fromStored(in []storedSnippet) []snippet {
+	var out []snippet
+	for _, s := range in {
+		out = append(out, snippet{s.Item, s.Text})
+	}
+	return out
+}
+
+// lines reads a range of a file as it is now; 1-based, both ends included.
+func (e *Engine) lines(path string, start, end int) (string, bool) {
+	data, err := e.parts.SourceText(path)
+	if err != nil {
+		return "", false
+	}
+	all := strings.SplitAfter(string(data), "\n")
+	if start < 1 || start > len(all) {
+		return "", false
+	}
+	return strings.Join(all[start-1:min(end, len(all))], ""), true
+}
+
+// focusLinesMax bounds what is quoted of the person's selection.
+const focusLinesMax = 400
+
+// focusSnippets are the selection and the attachments.
+func (e *Engine) focusSnippets(extra submitExtra) []snippet {
+	var out []snippet
+	add := func(uri string, r *Range) {
+		p := e.relative(uri)
+		if p == "" {
+			return
+		}
+		start, end := 1, focusLinesMax
+		if r != nil {
+			start, end = r.Start.Line+1, r.End.Line+1
+		}
+		end = min(end, start+focusLinesMax-1)
+		if text, ok := e.lines(p, start, end); ok && strings.TrimSpace(text) != "" {
+			end = start + strings.Count(strings.TrimSuffix(text, "\n"), "\n")
+			out = append(out, snippet{rag.Item{Path: p, StartLine: start, EndLine: end, Score: 1}, text})
+		}
+	}
+	for _, a := range extra.Attachments {
+		add(a.URI, a.Range)
+	}
+	if f := extra.Focus; f != nil && f.URI != "" && f.Range != nil && f.Range.End.Line > f.Range.Start.Line {
+		add(f.URI, f.Range)
+	}
+	return slices.CompactFunc(out, func(a, b snippet) bool { return a.item.Path == b.item.Path && a.item.StartLine == b.item.StartLine })
+}
+
+// storePlan keeps a plan with all that is needed to build and show it again.
+func (e *Engine) storePlan(ctx context.Context, record *planRecord, byID map[string]piece) error {
+	record.Pieces = make(map[string]string, len(byID))
+	for id, p := range byID {
+		body, err := encodePiece(p)
+		if err != nil {
+			return err
+		}
+		hash, err := e.parts.Store.PutBlob(ctx, body)
+		if err != nil {
+			return storeError(err)
+		}
+		record.Pieces[id] = hash
+	}
+	body, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	return storeError(e.parts.Store.Put(ctx, store.Artifact{Kind: store.KindPlan, ID: record.Plan.PlanID,
+		Session: record.SessionID, Branch: record.BranchID, Turn: record.TurnID, Run: record.RunID, Body: body}))
+}
+
+// smallTalk tells whether a message needs no look at the workspace.
+func smallTalk(s string) bool {
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r < 'a' || r > 'z' })
+	if len(words) == 0 || len(words) > smallTalkWordsMax {
+		return false
+	}
+	for _, w := range words {
+		if !slices.Contains(smallTalkWords, w) {
+			return false
+		}
+	}
+	return true
+}
+
+const smallTalkWordsMax = 5
+
+var smallTalkWords = strings.Fields("hi hello hey thanks thank you good morning evening afternoon bye ok okay cool great nice please yes no there agent")

@@ -1,0 +1,237 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agent-lsp/agent-lsp/agent/edits"
+	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/cycle/run"
+	"github.com/agent-lsp/agent-lsp/tools"
+)
+
+// runCalls runs a batch. Calls that don't touch each other run at once; each
+// result goes into the log as soon as it is there.
+func (t *timeline) runCalls(ctx context.Context, fx run.RunCalls) {
+	scope := t.scope(fx.Run)
+	files := t.e.parts.Edits.Files(scope)
+	calls := make([]tools.BatchCall, len(fx.Calls))
+	for i, c := range fx.Calls {
+		calls[i] = tools.BatchCall{Name: c.Tool, Args: c.Args}
+		if tool, ok := t.e.parts.Tools.Get(c.Tool); ok {
+			calls[i].ReadOnly = tool.Spec().ReadOnly
+		}
+	}
+	tools.Batch(ctx, calls, func(ctx context.Context, i int) tools.Result {
+		c := fx.Calls[i]
+		begun := time.Now()
+		res := t.runCall(ctx, fx.Run, c, files)
+		if ctx.Err() == nil {
+			t.post(run.ToolDone{At: t.e.now(), Epoch: fx.Epoch, Result: t.toolResult(ctx, c, res, time.Since(begun))})
+		}
+		return res
+	})
+}
+
+// scope says for whom the calls of a run work.
+func (t *timeline) scope(r run.Run) edits.Scope {
+	s := edits.Scope{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, Mode: edits.Mode(t.e.parts.Settings.Edits)}
+	t.view(func() {
+		if x := t.script.turnByID(r.TurnID); x != nil && x.submitted.Edits != "" {
+			s.Mode = edits.Mode(x.submitted.Edits)
+		}
+	})
+	return s
+}
+
+// runCall judges one call by the permission rules, asks if it must, and runs it.
+func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files tools.Files) tools.Result {
+	env := tools.Env{Root: t.e.parts.Root, Roots: t.e.rootsNow(), CallID: c.ID, Files: files, Search: t.e.searcher(t, r),
+		Shell: t.e.parts.Shell, Asker: asker{t, r, c}, Archive: archive{t.e}}
+	if tool, ok := t.e.parts.Tools.Get(c.Tool); ok {
+		spec := tool.Spec()
+		locate := tools.LocateIn(env.Roots)
+		policy := t.e.parts.Permissions.Policy()
+		policy.Planning = t.e.planning(t)
+		permit := tools.Authorize(ctx, env, policy, spec, tool.Title(c.Args), c.Args, locate)
+		if !permit.Allowed {
+			return permit.Refusal
+		}
+		if len(permit.Save) > 0 {
+			if err := t.e.parts.Permissions.Save(ctx, permit.Save); err != nil {
+				t.e.logf("a permission could not be saved: %v", err)
+			}
+		}
+		t.permitPaths(tools.NewRequest(spec, c.Args, locate), spec)
+	}
+	return t.e.parts.Tools.Run(ctx, env, c.Tool, c.Args)
+}
+
+// permitPaths opens what the person or their rules have just allowed and the
+// ledger would refuse: paths outside the workspace and secret-looking ones.
+func (t *timeline) permitPaths(req tools.Request, spec tools.Spec) {
+	access := edits.AccessRead
+	if !spec.ReadOnly {
+		access = edits.AccessWrite
+	}
+	for _, target := range req.Targets {
+		if target.Outside || target.Secret {
+			t.e.parts.Edits.Permit(target.Abs, access)
+		}
+	}
+}
+
+// asker asks the person, durably: that it was asked, and what was said.
+type asker struct {
+	t *timeline
+	r run.Run
+	c run.Call
+}
+
+// Ask implements tools.Asker.
+func (a asker) Ask(ctx context.Context, q tools.Question) (tools.Answer, error) {
+	e := a.t.e
+	if err := a.t.record(ctx, cycle.PermissionAsked{CallID: a.c.ID, Tool: q.Tool, Title: q.Title, Detail: q.Detail, Rule: q.Rule, Destructive: q.Destructive, Time: e.now()}); err != nil {
+		return tools.Answer{}, err
+	}
+	answer, always, why := e.askPerson(ctx, a.r, q)
+	if ctx.Err() != nil {
+		return tools.Answer{}, ctx.Err()
+	}
+	if err := a.t.record(ctx, cycle.PermissionAnswered{CallID: a.c.ID, Allow: answer.Allow, Always: always, Why: why, Time: e.now()}); err != nil {
+		return tools.Answer{}, err
+	}
+	if !answer.Allow && answer.Reason == "" {
+		answer.Reason = why
+	}
+	return answer, nil
+}
+
+// The options of a permission.
+const (
+	optionOnce   = "allow_once"
+	optionAlways = "allow_always"
+	optionNo     = "reject_once"
+	optionNever  = "reject_always"
+)
+
+// askPerson asks every client that can answer; the first answer counts. No
+// answer in time, or nobody to ask, is no.
+func (e *Engine) askPerson(ctx context.Context, r run.Run, q tools.Question) (a tools.Answer, always, why string) {
+	p := PermissionParams{RunID: r.ID, ToolCallID: q.CallID, Tool: q.Tool, Title: q.Title, Detail: q.Detail, Diff: q.Diff, Destructive: q.Destructive,
+		Options: []PermissionOption{{ID: optionOnce, Kind: optionOnce, Name: "Allow once"}}}
+	if q.Rule != "" && !q.Destructive {
+		p.Options = append(p.Options, PermissionOption{ID: optionAlways, Kind: optionAlways, Name: "Always allow " + q.Rule})
+	}
+	p.Options = append(p.Options, PermissionOption{ID: optionNo, Kind: optionNo, Name: "No"})
+	ctx, cancel := context.WithTimeout(ctx, e.parts.Settings.permissionWait())
+	defer cancel()
+	asked := 0
+	got := make(chan PermissionResult, 64)
+	e.each(func(c Client) {
+		if !c.Caps().Permission && !c.Caps().Plain || asked >= cap(got) {
+			return
+		}
+		asked++
+		e.running.Add(1)
+		go func() {
+			defer e.running.Done()
+			if res, err := c.Permission(ctx, p); err == nil {
+				got <- res
+			}
+		}()
+	})
+	if asked == 0 {
+		return tools.Answer{}, "", "nobody can be asked: no attached client answers permissions"
+	}
+	select {
+	case res := <-got:
+		switch res.OptionID {
+		case optionOnce:
+			return tools.Answer{Allow: true}, "", "the person"
+		case optionAlways:
+			if q.Rule != "" && !q.Destructive {
+				return tools.Answer{Allow: true, Always: true}, q.Rule, "the person"
+			}
+		}
+		why = "the person said no"
+		if res.Reason != "" {
+			why += ": " + res.Reason
+		}
+		return tools.Answer{Reason: why}, "", why
+	case <-ctx.Done():
+		return tools.Answer{}, "", fmt.Sprintf("no answer within %s", e.parts.Settings.permissionWait())
+	}
+}
+
+// toolResult is a result as the log keeps it. A text over the limit is
+// archived first; the model gets its head, its tail and where the rest is.
+func (t *timeline) toolResult(ctx context.Context, c run.Call, res tools.Result, took time.Duration) cycle.ToolResult {
+	detail, err := json.Marshal(res.Detail)
+	if err != nil {
+		detail = nil
+	}
+	out := cycle.ToolResult{CallID: c.ID, Status: cycle.ResultStatus(res.Status), Text: res.Text, MS: took.Milliseconds(), Detail: detail}
+	limit := t.e.parts.Settings.outputBytes()
+	if len(res.Text) <= limit {
+		return out
+	}
+	ref := "out-" + strings.TrimPrefix(c.ID, "c")
+	if err := t.e.parts.Store.Archive(ctx, t.session, ref, []byte(res.Text)); err != nil {
+		t.e.logf("%v", err)
+	} else {
+		out.Ref = ref
+	}
+	out.Text = sandwich(res.Text, limit, out.Ref)
+	return out
+}
+
+// sandwich is the head and the tail of a text with what is between them said.
+func sandwich(text string, limit int, ref string) string {
+	head, tail := limit*2/3, limit/3
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	at := len(text) - tail
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	lines := strings.Count(text, "\n") + 1
+	left := strings.Count(text[head:at], "\n")
+	note := fmt.Sprintf("\n[… %s of %s lines left out, %s bytes in all …]\n", thousands(left), thousands(lines), thousands(len(text)))
+	full := "\n[Full result could not be archived]"
+	if ref != "" {
+		full = "\n[Full result saved as ref:" + ref + "]"
+	}
+	return text[:head] + note + text[at:] + full
+}
+
+// archive is the scratchpad as the tools see it.
+type archive struct{ e *Engine }
+
+// Get implements tools.Archive.
+func (a archive) Get(ctx context.Context, ref string, offset, limit int) ([]byte, int, error) {
+	data, err := a.e.parts.Store.Archived(ctx, strings.TrimPrefix(ref, "ref:"))
+	if err != nil {
+		return nil, 0, err
+	}
+	from := min(max(0, offset), len(data))
+	to := len(data)
+	if limit > 0 {
+		to = min(from+limit, len(data))
+	}
+	return data[from:to], len(data), nil
+}
+
+// thousands writes a count with thin separators: 1,240.
+func thousands(n int) string {
+	s := itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,340 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/agent-lsp/agent-lsp/agent/edits"
+	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/internal/store"
+	"github.com/agent-lsp/agent-lsp/internal/text"
+	"github.com/agent-lsp/agent-lsp/internal/workspace"
+)
+
+// workspaceLog is where the events of edits are kept: hunks belong to files,
+// which all sessions share.
+const (
+	workspaceLog    = "workspace"
+	workspaceBranch = "edits"
+)
+
+// NewJournal is the ledger's journal in a store.
+func NewJournal(s *store.Store) edits.Journal { return journal{s} }
+
+type journal struct{ s *store.Store }
+
+// Record implements edits.Journal.
+func (j journal) Record(ctx context.Context, e cycle.Event) error {
+	return j.s.Append(context.WithoutCancel(ctx), workspaceLog, workspaceBranch, e)
+}
+
+// JournalEvents reads what a ledger recorded, in order.
+func JournalEvents(ctx context.Context, s *store.Store) ([]cycle.Event, error) {
+	var out []cycle.Event
+	for e, err := range s.Events(ctx, workspaceLog, workspaceBranch) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e.Event)
+	}
+	return out, nil
+}
+
+// NewBlobs is the ledger's snapshots in a store.
+func NewBlobs(s *store.Store) edits.Blobs { return blobs{s} }
+
+type blobs struct{ s *store.Store }
+
+// Put implements edits.Blobs.
+func (b blobs) Put(data []byte) (string, error) { return b.s.PutBlob(context.Background(), data) }
+
+// Get implements edits.Blobs.
+func (b blobs) Get(hash string) ([]byte, error) { return b.s.Blob(context.Background(), hash) }
+
+// clientEditor is an attached client as the ledger's editor.
+type clientEditor struct{ c Client }
+
+func editorOf(c Client) edits.Editor { return clientEditor{c} }
+
+func encodingOf(c ClientCaps) text.Encoding {
+	if c.Encoding == "" {
+		return text.UTF16
+	}
+	return text.Encoding(c.Encoding)
+}
+
+// ApplyEdit implements edits.Editor.
+func (x clientEditor) ApplyEdit(ctx context.Context, label string, docs []edits.DocEdit) (bool, error) {
+	e := WorkspaceEdit{Label: label}
+	for _, d := range docs {
+		de := DocumentEdit{URI: d.URI, Version: d.Version}
+		for _, r := range d.Edits {
+			de.Edits = append(de.Edits, TextEdit{Range: fromTextRange(r.Range), NewText: r.New})
+		}
+		e.Docs = append(e.Docs, de)
+	}
+	ok, _, err := x.c.ApplyEdit(ctx, e)
+	return ok, err
+}
+
+func fromTextRange(r text.Range) Range {
+	return Range{Start: Position{Line: r.Start.Line, Character: r.Start.Col}, End: Position{Line: r.End.Line, Character: r.End.Col}}
+}
+
+func toTextRange(r Range) text.Range {
+	return text.Range{Start: text.Position{Line: r.Start.Line, Col: r.Start.Character}, End: text.Position{Line: r.End.Line, Col: r.End.Character}}
+}
+
+// EditsHappened is the ledger's callback: hunks were added, rebased or resolved.
+func (e *Engine) EditsHappened(c edits.Changed) {
+	n := e.editsChanged(c)
+	e.each(func(cl Client) { cl.EditsChanged(n) })
+}
+
+func (e *Engine) editsChanged(c edits.Changed) EditsChanged {
+	n := EditsChanged{URIs: append([]string{}, c.URIs...), Hunks: toHunks(c.Hunks), Pending: c.Pending}
+	if len(c.SessionIDs) > 0 {
+		n.SessionID = c.SessionIDs[len(c.SessionIDs)-1]
+	}
+	if len(n.URIs) == 0 {
+		for _, h := range n.Hunks {
+			if !slices.Contains(n.URIs, h.URI) {
+				n.URIs = append(n.URIs, h.URI)
+			}
+		}
+	}
+	return n
+}
+
+func toHunks(list []edits.HunkView) []Hunk {
+	out := []Hunk{}
+	for _, h := range list {
+		x := Hunk{HunkID: h.HunkID, EditID: h.EditID, TurnID: h.TurnID, CallID: h.CallID, URI: h.URI, Path: h.Path, Range: fromTextRange(h.Range),
+			BaseText: h.BaseText, NewText: h.NewText, Status: string(h.Status), Held: h.Held, File: h.File}
+		if h.Version != nil {
+			v := int(*h.Version)
+			x.Version = &v
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// Edits lists pending hunks.
+func (e *Engine) Edits(_ context.Context, p *EditsParams) (*EditsResult, error) {
+	return &EditsResult{Hunks: toHunks(e.parts.Edits.Hunks(edits.Filter{SessionID: p.SessionID, Path: p.URI}))}, nil
+}
+
+// EditsResolve accepts or rejects hunks.
+func (e *Engine) EditsResolve(ctx context.Context, p *ResolveParams) (*ResolveResult, error) {
+	switch p.Decision {
+	case string(edits.Accept), string(edits.Reject):
+	default:
+		return nil, &Error{Code: CodeBadRequest, Message: "field decision must be accept or reject"}
+	}
+	if len(p.HunkIDs) == 0 && p.EditID == "" && p.URI == "" && p.TurnID == "" && !p.All {
+		return nil, &Error{Code: CodeBadRequest, Message: "nothing says which hunks", Hint: "give hunkIds, editId, uri, turnId or all"}
+	}
+	list, err := e.parts.Edits.Resolve(context.WithoutCancel(ctx), edits.ResolveRequest{SessionID: p.SessionID, HunkIDs: p.HunkIDs, EditID: p.EditID,
+		Path: p.URI, TurnID: p.TurnID, All: p.All, Decision: edits.Decision(p.Decision), Reason: p.Reason})
+	if err != nil {
+		return nil, err
+	}
+	out := &ResolveResult{Results: []Resolved{}}
+	for _, r := range list {
+		out.Results = append(out.Results, Resolved{HunkID: r.HunkID, Outcome: r.Outcome, Detail: r.Detail})
+	}
+	return out, nil
+}
+
+// fileOutcomes says what a turn did to each file, and what became of it.
+func (e *Engine) fileOutcomes(turnID string) []FileOutcome {
+	diffs := e.parts.Edits.TurnDiff(turnID)
+	pending, decided := map[string]int{}, map[string]map[string]int{}
+	for _, h := range e.parts.Edits.Hunks(edits.Filter{TurnID: turnID}) {
+		pending[h.Path]++
+		if h.Status == edits.StatusConflict {
+			addTo(decided, h.Path, "conflict")
+		}
+	}
+	for _, v := range e.parts.Edits.Verdicts(0) {
+		if v.TurnID == turnID {
+			addTo(decided, v.Path, v.Decision)
+		}
+	}
+	out := []FileOutcome{}
+	for path, diff := range diffs {
+		f := FileOutcome{Path: path, Diff: diff, Hunks: pending[path]}
+		for what, n := range decided[path] {
+			if what == "accept" || what == "reject" {
+				f.Hunks += n
+			}
+		}
+		f.Status = fileStatus(pending[path], decided[path])
+		out = append(out, f)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
+	return out
+}
+
+func addTo(m map[string]map[string]int, a, b string) {
+	if m[a] == nil {
+		m[a] = map[string]int{}
+	}
+	m[a][b]++
+}
+
+func fileStatus(pending int, decided map[string]int) string {
+	switch {
+	case decided["conflict"] > 0:
+		return "conflict"
+	case pending > 0:
+		return "pending"
+	case decided["accept"] > 0 && decided["reject"] > 0:
+		return "mixed"
+	case decided["reject"] > 0:
+		return "rejected"
+	}
+	return "accepted"
+}
+
+// CheckpointList lists a session's checkpoints, latest first.
+func (e *Engine) CheckpointList(ctx context.Context, p *SessionRef) (*CheckpointList, error) {
+	t, err := e.timeline(ctx, p.SessionID, p.BranchID)
+	if err != nil {
+		return nil, err
+	}
+	out := &CheckpointList{Checkpoints: []Checkpoint{}}
+	for _, c := range e.parts.Edits.Checkpoints(t.session) {
+		x, _ := t.turnOf(c.TurnID, "")
+		out.Checkpoints = append(out.Checkpoints, Checkpoint{TurnID: c.TurnID, Time: c.Time.UTC().Format(time.RFC3339), Title: firstLine(x.input), Files: toFiles(c.Files)})
+	}
+	slices.Reverse(out.Checkpoints)
+	return out, nil
+}
+
+func toFiles(list []edits.FileChange) []CheckpointFile {
+	out := []CheckpointFile{}
+	for _, f := range list {
+		out = append(out, CheckpointFile{Path: f.Path, Added: f.Added, Removed: f.Removed, Skipped: f.Skipped})
+	}
+	return out
+}
+
+// CheckpointRestore puts files back as they stood before a turn.
+func (e *Engine) CheckpointRestore(ctx context.Context, p *RestoreParams) (*RestoreResult, error) {
+	id := p.TurnID
+	if id == "" {
+		list, err := e.CheckpointList(ctx, &p.SessionRef)
+		if err != nil {
+			return nil, err
+		}
+		if len(list.Checkpoints) == 0 {
+			return nil, &Error{Code: CodeNotFound, Message: "no turn of this session changed a file"}
+		}
+		id = list.Checkpoints[0].TurnID
+	}
+	restore := e.parts.Edits.RestoreTurn
+	if p.DryRun {
+		restore = func(_ context.Context, turn string) (edits.Restored, error) {
+			return e.parts.Edits.PreviewRestore(turn)
+		}
+	}
+	r, err := restore(context.WithoutCancel(ctx), id)
+	if err != nil {
+		return nil, &Error{Code: CodeInvalidState, Message: err.Error()}
+	}
+	return &RestoreResult{TurnID: r.TurnID, Restored: toFiles(r.Files), Skipped: toFiles(r.Skipped)}, nil
+}
+
+// DidOpen tells that the editor holds a document.
+func (e *Engine) DidOpen(uri, _ string, version int32, content string) {
+	e.docError(uri, e.parts.Edits.DidOpen(uri, version, content))
+	e.touched(uri)
+}
+
+// DidChange tells of the person's typing.
+func (e *Engine) DidChange(uri string, version int32, changes []ContentChange) error {
+	list := make([]workspace.Change, len(changes))
+	for i, c := range changes {
+		list[i].Text = c.Text
+		if c.Range != nil {
+			r := toTextRange(*c.Range)
+			list[i].Range = &r
+		}
+	}
+	if err := e.parts.Edits.DidChange(uri, version, list); err != nil {
+		return &Error{Code: CodeBadRequest, Message: err.Error(), Hint: "close the document and open it again"}
+	}
+	e.touched(uri)
+	return nil
+}
+
+// DidSave tells that the editor wrote a document.
+func (e *Engine) DidSave(uri string) {
+	e.docError(uri, e.parts.Edits.DidSave(uri))
+	e.touched(uri)
+}
+
+// DidClose tells that the editor holds a document no more.
+func (e *Engine) DidClose(uri string) {
+	e.docError(uri, e.parts.Edits.DidClose(uri))
+	e.touched(uri)
+}
+
+// DidChangeFiles tells of changes on disk.
+func (e *Engine) DidChangeFiles(uris []string) {
+	e.parts.Edits.DiskChanged(uris)
+	for _, u := range uris {
+		e.touched(u)
+	}
+}
+
+// touched tells the index that a file's text is another now.
+func (e *Engine) touched(uri string) {
+	if p := e.relative(uri); p != "" && e.parts.Touched != nil {
+		e.parts.Touched(p)
+	}
+}
+
+func (e *Engine) docError(uri string, err error) {
+	if err != nil {
+		e.logf("%s: %v", uri, err)
+	}
+}
+
+// relative is a file's path inside the workspace with slashes, "" if it is outside.
+func (e *Engine) relative(uri string) string {
+	p := workspace.PathOf(uri)
+	for _, root := range e.rootsNow() {
+		if rest, ok := strings.CutPrefix(p, root+"/"); ok {
+			return rest
+		}
+	}
+	if !strings.HasPrefix(p, "/") {
+		return p
+	}
+	return ""
+}
+
+// uri is a workspace path as a file URI.
+func (e *Engine) uri(path string) string { return workspace.URIOf(e.parts.Root, path) }
+
+func (e *Engine) rootsNow() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.roots
+}
+
+// SetRoots replaces the workspace's folders.
+func (e *Engine) SetRoots(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	e.mu.Lock()
+	e.roots = slices.Clone(paths)
+	e.mu.Unlock()
+}

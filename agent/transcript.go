@@ -1,0 +1,293 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agent-lsp/agent-lsp/cycle"
+)
+
+// transcript is the log of a branch as the prompt needs it: a fold of events,
+// like every projection. Places are the events' numbers in the branch's log;
+// they are what candidates get their seq from, so they never change.
+type transcript struct {
+	next    int // number of the next event
+	entries []entry
+	turns   []turn
+	open    map[string]int // entry index by text item id or call id
+	// compactions in order of arrival; the last one covers the most.
+	compactions []compaction
+	sums        sums
+	// requestIDs finds the message that a clientRequestId made.
+	requestIDs map[string]string
+}
+
+// sums is what /status and /cost show.
+type sums struct {
+	requests int
+	time     time.Duration
+	tokens   int
+	cost     float64
+	last     time.Time
+}
+
+// entryKind says what an entry is.
+type entryKind string
+
+// Kinds of entries.
+const (
+	entryUser  entryKind = "user"
+	entrySteer entryKind = "steer"
+	entryReply entryKind = "reply" // one model reply: text, reasoning and calls
+	entryNote  entryKind = "note"  // something that the model must be told
+)
+
+// entry is one thing said or done.
+type entry struct {
+	kind  entryKind
+	id    string // candidate id
+	place int
+	turn  int // index into turns
+	text  []byte
+	calls []entryCall
+	// done marks a reply that came whole or was cut off for good: it will not
+	// change any more.
+	done bool
+	cut  bool // the reply was cut off; its text is all there is
+}
+
+// entryCall is a tool call and its result.
+type entryCall struct {
+	id, tool string
+	args     json.RawMessage
+	title    string
+	place    int // of the result
+	result   *cycle.ToolResult
+	round    int
+}
+
+// turn is one root message and what came of it.
+type turn struct {
+	id, run, cycle string
+	input          string
+	submitted      cycle.Submitted
+	retrieval      string   // RetrievalSetID
+	plans          []string // in order of call
+	usage          []cycle.UsageReported
+	response       json.RawMessage
+	class          *cycle.Classified
+	stop           cycle.StopReason
+	begun, ended   time.Time
+	rootEntry      int
+}
+
+type compaction struct {
+	ref, summary string
+	covers       []string
+	tokens       int
+	place        int
+}
+
+func newTranscript() *transcript { return &transcript{requestIDs: map[string]string{}} }
+
+// apply folds one event. It is total.
+func (t *transcript) apply(e cycle.Event) {
+	place := t.next
+	t.next++
+	switch e := e.(type) {
+	case cycle.FollowUpQueued:
+		t.remember(e.Submitted.ClientRequestID, e.ID)
+	case cycle.Submitted:
+		t.remember(e.ClientRequestID, e.MessageID)
+		if n := len(t.turns); n == 0 || t.turns[n-1].id != e.TurnID {
+			t.turns = append(t.turns, turn{id: e.TurnID, submitted: e, begun: e.Time, rootEntry: -1})
+		}
+	case cycle.UserMessage:
+		t.user(place, e)
+	case cycle.Classified:
+		if x := t.turnByID(e.TurnID); x != nil {
+			x.class = &e
+		}
+	case cycle.RunQueued:
+		if x := t.turnByID(e.TurnID); x != nil {
+			x.run, x.cycle = e.RunID, e.CycleID
+		}
+	case cycle.IterationBegan:
+		t.place(place, e.Steers)
+	case cycle.RetrievalDone:
+		if x := t.turnByID(e.TurnID); x != nil {
+			x.retrieval = e.RetrievalSetID
+		}
+	case cycle.PlanMade:
+		if x := t.turnByID(e.TurnID); x != nil {
+			x.plans = append(x.plans, e.PlanID)
+		}
+	case cycle.AgentOutput:
+		t.output(place, e)
+	case cycle.ToolResult:
+		t.result(place, e)
+	case cycle.UsageReported:
+		if x := t.turnByID(e.TurnID); x != nil {
+			x.usage = append(x.usage, e)
+		}
+		t.sums.tokens += e.Input + e.Output
+		t.sums.cost += e.CostUSD
+	case cycle.ModelReplied:
+		t.close(false)
+	case cycle.ModelFailed:
+		t.close(true)
+		if e.RetryInMS == 0 {
+			t.note(place, "The model call failed: "+e.Message)
+		}
+	case cycle.RunStop:
+		t.close(true)
+		t.stop(place, e)
+	case cycle.TurnDone:
+		if x := t.turnByID(e.TurnID); x != nil {
+			x.response, x.ended = e.Response, e.Time
+			t.sums.requests++
+			t.sums.time += e.Time.Sub(x.begun)
+			t.sums.last = e.Time
+		}
+	case cycle.CommandAnswered:
+		t.sums.requests++
+		t.sums.time += time.Duration(e.MS * float64(time.Millisecond))
+		t.sums.last = e.Time
+	case cycle.VerdictsTold:
+		t.note(place, e.Text)
+	case cycle.Compacted:
+		t.compactions = append(t.compactions, compaction{ref: e.Ref, summary: e.Summary, covers: e.Covers, tokens: e.Tokens, place: place})
+	}
+}
+
+// remember keeps a clientRequestId. The memory is bounded: past its limit no
+// new ids are taken, and what is known stays known.
+func (t *transcript) remember(clientID, messageID string) {
+	if clientID != "" && len(t.requestIDs) < requestIDsMax {
+		t.requestIDs[clientID] = messageID
+	}
+}
+
+func (t *transcript) turnByID(id string) *turn {
+	for i := len(t.turns) - 1; i >= 0; i-- {
+		if t.turns[i].id == id {
+			return &t.turns[i]
+		}
+	}
+	return nil
+}
+
+func (t *transcript) current() int { return len(t.turns) - 1 }
+
+// user records a message. A promoted follow-up's message comes before the
+// run-stop of the turn before it; its Submitted has already opened its turn.
+func (t *transcript) user(place int, e cycle.UserMessage) {
+	if len(t.turns) == 0 {
+		t.turns = append(t.turns, turn{id: e.ID, rootEntry: -1})
+	}
+	kind, at := entryUser, t.current()
+	if e.Delivery == cycle.DeliverySteer && t.turns[at].rootEntry >= 0 {
+		kind, place = entrySteer, unplaced
+	} else {
+		t.turns[at].input, t.turns[at].rootEntry = e.Text, len(t.entries)
+	}
+	x := entry{kind: kind, id: "msg:" + e.ID, place: place, turn: at, done: true}
+	x.text = append(x.text, e.Text...)
+	t.entries = append(t.entries, x)
+}
+
+// reply is the open reply of the current model call, made when needed.
+func (t *transcript) reply(place int, id string) *entry {
+	if n := len(t.entries); n > 0 && t.entries[n-1].kind == entryReply && !t.entries[n-1].done {
+		return &t.entries[n-1]
+	}
+	for i := len(t.entries) - 1; i >= 0 && i >= len(t.entries)-1-replyReachMax; i-- { // a steer may have come in between
+		if t.entries[i].kind == entryReply && !t.entries[i].done {
+			return &t.entries[i]
+		}
+	}
+	t.entries = append(t.entries, entry{kind: entryReply, id: "reply:" + id, place: place, turn: max(0, t.current())})
+	return &t.entries[len(t.entries)-1]
+}
+
+// replyReachMax is how many messages may come between the pieces of a reply.
+const replyReachMax = 64
+
+func (t *transcript) output(place int, e cycle.AgentOutput) {
+	switch e.Output {
+	case cycle.OutputAssistant:
+		r := t.reply(place, e.ID)
+		r.text = append(r.text, e.Text...)
+	case cycle.OutputToolCall:
+		r := t.reply(place, e.CallID)
+		r.calls = append(r.calls, entryCall{id: e.CallID, tool: e.Tool, args: e.Args, title: e.Title})
+	}
+}
+
+func (t *transcript) result(place int, e cycle.ToolResult) {
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		for j := range t.entries[i].calls {
+			if c := &t.entries[i].calls[j]; c.id == e.CallID && c.result == nil {
+				c.result, c.place = &e, place
+				return
+			}
+		}
+	}
+}
+
+// close ends the open reply.
+func (t *transcript) close(cut bool) {
+	for i := len(t.entries) - 1; i >= 0 && i >= len(t.entries)-1-replyReachMax; i-- {
+		if r := &t.entries[i]; r.kind == entryReply && !r.done {
+			r.done, r.cut = true, cut
+			return
+		}
+	}
+}
+
+func (t *transcript) stop(place int, e cycle.RunStop) {
+	at := t.current()
+	for at > 0 && t.turns[at].run == "" { // a promoted follow-up's turn is open already
+		at--
+	}
+	if at >= 0 {
+		t.turns[at].stop, t.turns[at].ended = e.Reason, e.Time
+	}
+	if e.Reason != cycle.StopCompleted {
+		t.note(place, "The run was "+string(e.Reason)+": "+e.Message+". What was under way did not end.")
+	}
+}
+
+// note records something that the model must be told with its next call.
+func (t *transcript) note(place int, text string) {
+	x := entry{kind: entryNote, id: "note:" + strconv.Itoa(place), place: unplaced, turn: max(0, t.current()), done: true}
+	x.text = append(x.text, text...)
+	t.entries = append(t.entries, x)
+}
+
+// unplaced marks what no plan holds yet. It gets its place with the iteration
+// that reads it, so that a later plan only ever appends to an earlier one.
+const unplaced = -1
+
+// place puts the named steers and all waiting notes where iteration begins.
+func (t *transcript) place(place int, steers []string) {
+	for i := range t.entries {
+		x := &t.entries[i]
+		if x.place == unplaced && x.kind == entryNote || x.kind == entrySteer && slices.Contains(steers, x.id[len("msg:"):]) {
+			x.place = place
+		}
+	}
+}
+
+// lastReply is the last assistant text of a turn.
+func (t *transcript) lastReply(turnID string) string {
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		x := &t.entries[i]
+		if x.kind == entryReply && len(x.text) > 0 && t.turns[x.turn].id == turnID {
+			return string(x.text)
+		}
+	}
+	return ""
+}

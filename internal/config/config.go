@@ -1,0 +1,270 @@
+// Package config reads the settings: defaults, the user's file, the
+// workspace's file, the editor's settings, the environment; later wins.
+//
+// # What it does
+//
+// Load merges the five sources and remembers where each value came from.
+//
+// # What it doesn't do
+//
+// It holds no API key: keys stay in the environment and are read by the
+// adapters alone. It doesn't decide permissions; it only carries the rules.
+//
+// # Invariants
+//
+//   - CONFIG-1 A workspace's file can narrow, never widen: its allow rules,
+//     provider addresses and commands are left out, with a warning, until the
+//     person trusts the workspace. TestWorkspaceNeverWidens.
+//   - CONFIG-2 An unknown or malformed setting is an error that names the file
+//     and the key. TestBadSettings, FuzzParse.
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// File is one file of settings, and the shape of the editor's settings too.
+// Every field may be absent.
+type File struct {
+	// Model is provider/name or an alias; absent: the first available one.
+	Model string `toml:"model,omitempty" json:"model,omitempty"`
+	// StepsMax is how many iterations a run may take.
+	StepsMax int `toml:"steps_max,omitempty" json:"steps_max,omitempty"`
+	// RunsMax is how many runs may be active at once.
+	RunsMax int `toml:"runs_max,omitempty" json:"runs_max,omitempty"`
+	// Delivery is what a message is while a run is active: steer or followUp.
+	Delivery string `toml:"delivery,omitempty" json:"delivery,omitempty"`
+	// Edits is how edits land: review (at once, as pending hunks) or ask.
+	Edits string `toml:"edits,omitempty" json:"edits,omitempty"`
+	// PermissionTimeout is for how many seconds a question waits; then it is no.
+	PermissionTimeout int `toml:"permission_timeout,omitempty" json:"permission_timeout,omitempty"`
+	// EvidenceTokens is how much retrieved text a plan may hold for a turn.
+	EvidenceTokens int `toml:"evidence_tokens,omitempty" json:"evidence_tokens,omitempty"`
+	// OutputBytes is the longest tool result that goes to the model whole.
+	OutputBytes int `toml:"output_bytes,omitempty" json:"output_bytes,omitempty"`
+	// Permissions are rules of the form tool(pattern).
+	Permissions Permissions `toml:"permissions,omitempty" json:"permissions,omitzero"`
+	// Aliases name models: opus = "anthropic/…".
+	Aliases map[string]string `toml:"aliases,omitempty" json:"aliases,omitempty"`
+	// Providers are servers that speak chat completions, by name.
+	Providers map[string]Provider `toml:"providers,omitempty" json:"providers,omitempty"`
+	// Models overrides what is known of a model, by provider/name.
+	Models map[string]Model `toml:"models,omitempty" json:"models,omitempty"`
+}
+
+// Permissions are rules; deny wins, then the most specific.
+type Permissions struct {
+	Allow []string `toml:"allow,omitempty" json:"allow,omitempty"`
+	Ask   []string `toml:"ask,omitempty" json:"ask,omitempty"`
+	Deny  []string `toml:"deny,omitempty" json:"deny,omitempty"`
+}
+
+// Provider is a server of models.
+type Provider struct {
+	BaseURL string `toml:"base_url,omitempty" json:"base_url,omitempty"`
+	// KeyEnv is the environment variable that holds the key.
+	KeyEnv string `toml:"key_env,omitempty" json:"key_env,omitempty"`
+}
+
+// Model is what the person says of a model; zero values leave what is known.
+type Model struct {
+	ContextWindow int     `toml:"context_window,omitempty" json:"context_window,omitempty"` // tokens
+	OutputLimit   int     `toml:"output_limit,omitempty" json:"output_limit,omitempty"`     // tokens
+	USDPerMIn     float64 `toml:"usd_per_m_in,omitempty" json:"usd_per_m_in,omitempty"`
+	USDPerMOut    float64 `toml:"usd_per_m_out,omitempty" json:"usd_per_m_out,omitempty"`
+}
+
+// Config is the merged settings.
+type Config struct {
+	File
+	// Sources says where a setting came from, by its key.
+	Sources map[string]string
+	// Warnings say what was left out, and why.
+	Warnings []string
+}
+
+// WorkspaceName is the workspace's file.
+const WorkspaceName = ".agent-lsp.toml"
+
+// fileMax bounds a file of settings.
+const fileMax = 1 << 20
+
+// UserPath is the user's file.
+func UserPath() string {
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "agent-lsp", "config.toml")
+}
+
+// Load merges all sources for a workspace. editor is the editor's settings as
+// JSON; nil if there are none.
+func Load(root string, editor []byte) (Config, error) {
+	c := Config{Sources: map[string]string{}}
+	if path := UserPath(); path != "" {
+		if err := c.file(path, path, true); err != nil {
+			return c, err
+		}
+	}
+	if err := c.file(filepath.Join(root, WorkspaceName), WorkspaceName, false); err != nil {
+		return c, err
+	}
+	if len(editor) > 0 && string(editor) != "null" {
+		var f File
+		dec := json.NewDecoder(bytes.NewReader(editor))
+		if err := dec.Decode(&f); err != nil {
+			return c, fmt.Errorf("the editor's settings can't be read: %w", err)
+		}
+		if err := c.merge(f, "the editor", true); err != nil {
+			return c, err
+		}
+	}
+	return c, c.merge(File{Model: os.Getenv("AGENT_LSP_MODEL"), Edits: os.Getenv("AGENT_LSP_EDITS")}, "the environment", true)
+}
+
+func (c *Config) file(path, name string, trusted bool) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the settings can't be read: %w", err)
+	}
+	f, err := Parse(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return c.merge(f, name, trusted)
+}
+
+// Parse reads one file of settings, strictly.
+func Parse(data []byte) (File, error) {
+	var f File
+	if len(data) > fileMax {
+		return f, fmt.Errorf("it is larger than %d bytes", fileMax)
+	}
+	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		var unknown *toml.StrictMissingError
+		if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
+			row, _ := unknown.Errors[0].Position()
+			return f, fmt.Errorf("line %d: unknown setting %s; docs/settings.md lists them", row, strings.Join(unknown.Errors[0].Key(), "."))
+		}
+		var bad *toml.DecodeError
+		if errors.As(err, &bad) {
+			row, col := bad.Position()
+			return f, fmt.Errorf("line %d, column %d: %s", row, col, bad.Error())
+		}
+		return f, err
+	}
+	return f, f.check()
+}
+
+func (f File) check() error {
+	oneOf := func(key, value string, allowed ...string) error {
+		if value != "" && !slices.Contains(allowed, value) {
+			return fmt.Errorf("%s is %q; it must be %s", key, value, strings.Join(allowed, " or "))
+		}
+		return nil
+	}
+	notNegative := map[string]int{"steps_max": f.StepsMax, "runs_max": f.RunsMax, "permission_timeout": f.PermissionTimeout,
+		"evidence_tokens": f.EvidenceTokens, "output_bytes": f.OutputBytes}
+	for _, key := range []string{"steps_max", "runs_max", "permission_timeout", "evidence_tokens", "output_bytes"} {
+		if notNegative[key] < 0 {
+			return fmt.Errorf("%s must not be negative", key)
+		}
+	}
+	return errors.Join(oneOf("edits", f.Edits, "review", "ask"), oneOf("delivery", f.Delivery, "steer", "followUp"))
+}
+
+// merge lays a file over what is there. A source that is not trusted can only
+// narrow.
+func (c *Config) merge(f File, source string, trusted bool) error {
+	if err := f.check(); err != nil {
+		return fmt.Errorf("%s: %w", source, err)
+	}
+	if !trusted {
+		c.narrow(&f, source)
+	}
+	text := func(key string, into *string, v string) {
+		if v != "" {
+			*into, c.Sources[key] = v, source
+		}
+	}
+	number := func(key string, into *int, v int) {
+		if v != 0 {
+			*into, c.Sources[key] = v, source
+		}
+	}
+	text("model", &c.Model, f.Model)
+	text("delivery", &c.Delivery, f.Delivery)
+	text("edits", &c.Edits, f.Edits)
+	number("steps_max", &c.StepsMax, f.StepsMax)
+	number("runs_max", &c.RunsMax, f.RunsMax)
+	number("permission_timeout", &c.PermissionTimeout, f.PermissionTimeout)
+	number("evidence_tokens", &c.EvidenceTokens, f.EvidenceTokens)
+	number("output_bytes", &c.OutputBytes, f.OutputBytes)
+	c.Permissions.Allow = append(c.Permissions.Allow, f.Permissions.Allow...)
+	c.Permissions.Ask = append(c.Permissions.Ask, f.Permissions.Ask...)
+	c.Permissions.Deny = append(c.Permissions.Deny, f.Permissions.Deny...)
+	c.Aliases = lay(c.Aliases, f.Aliases)
+	c.Providers = lay(c.Providers, f.Providers)
+	c.Models = lay(c.Models, f.Models)
+	return nil
+}
+
+// narrow leaves out what would give a workspace more than it has.
+func (c *Config) narrow(f *File, source string) {
+	drop := func(what string) {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %s left out: a workspace's own file can only narrow what is allowed", source, what))
+	}
+	if len(f.Permissions.Allow) > 0 {
+		drop("permissions.allow")
+		f.Permissions.Allow = nil
+	}
+	if len(f.Providers) > 0 {
+		drop("providers")
+		f.Providers = nil
+	}
+	if len(f.Aliases) > 0 {
+		drop("aliases")
+		f.Aliases = nil
+	}
+	if f.Edits == "review" {
+		drop("edits = review")
+		f.Edits = ""
+	}
+	if f.PermissionTimeout != 0 {
+		drop("permission_timeout")
+		f.PermissionTimeout = 0
+	}
+}
+
+func lay[V any](under, over map[string]V) map[string]V {
+	if len(over) == 0 {
+		return under
+	}
+	out := make(map[string]V, len(under)+len(over))
+	for k, v := range under {
+		out[k] = v
+	}
+	for k, v := range over {
+		out[k] = v
+	}
+	return out
+}
