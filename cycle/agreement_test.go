@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -100,37 +101,58 @@ func checkAgreement(t failer, events []Event, policy Policy, seed uint64) {
 // TestSnapshotsAreApart: a snapshot and the state that it was taken from go on in different ways, at the same
 // time, and each stays right.
 func TestSnapshotsAreApart(t *testing.T) {
+	// Lists of three have room for a fourth: whoever appends in place writes into the other's list.
+	round := 1 // all in one
+	grow := func(n int, mark string) (events []Event) {
+		for i := range n {
+			id := fmt.Sprint(mark, i)
+			events = append(events,
+				AgentOutput{ID: "o", Output: OutputAssistant, Text: mark, Round: &round},
+				AgentOutput{Output: OutputToolCall, CallID: id, Tool: "ls", Round: &round},
+				ToolResult{CallID: id, Status: ResultOK, Text: mark},
+				ToolResult{CallID: id, Status: ResultOK},
+				UserMessage{ID: id, Text: mark, Delivery: DeliveryFollowUp})
+		}
+		return events
+	}
+	before := append([]Event{UserMessage{ID: "m1"}}, grow(3, "a")...)
+	checkApart(t, before, grow(1, "b"), grow(1, "c"))
+
 	rapid.Check(t, func(t *rapid.T) {
 		long := rapid.SliceOfN(eventGen, 0, 60)
-		before, one, other := long.Draw(t, "before"), long.Draw(t, "one"), long.Draw(t, "other")
-		state, twin := NewState(Policy{}), NewState(Policy{})
-		for _, e := range before {
-			state.Apply(e)
-			twin.Apply(e)
-		}
-		var ops []Op
-		for _, e := range other {
-			ops = append(ops, twin.Apply(e)...)
-		}
-		snapshot := state.Model()
-		done := make(chan error)
-		go func() { done <- Reduce(&snapshot, ops) }()
-		for _, e := range one {
-			state.Apply(e)
-		}
-		if err := <-done; err != nil {
-			t.Fatalf("%v", err)
-		}
-		for _, c := range []struct {
-			who   string
-			model Model
-			log   []Event
-		}{{"state", state.Model(), slices.Concat(before, one)}, {"snapshot", snapshot, slices.Concat(before, other)}} {
-			if want, got := mustJSON(t, Project(c.log, Policy{})), mustJSON(t, c.model); want != got {
-				t.Fatalf("%s\n%s\nwant\n%s", c.who, got, want)
-			}
-		}
+		checkApart(t, long.Draw(t, "before"), long.Draw(t, "one"), long.Draw(t, "other"))
 	})
+}
+
+func checkApart(t failer, before, one, other []Event) {
+	t.Helper()
+	state, twin := NewState(Policy{}), NewState(Policy{})
+	for _, e := range before {
+		state.Apply(e)
+		twin.Apply(e)
+	}
+	var ops []Op
+	for _, e := range other {
+		ops = append(ops, twin.Apply(e)...)
+	}
+	snapshot := state.Model()
+	done := make(chan error)
+	go func() { done <- Reduce(&snapshot, ops) }()
+	for _, e := range one {
+		state.Apply(e)
+	}
+	if err := <-done; err != nil {
+		t.Fatalf("%v", err)
+	}
+	for _, c := range []struct {
+		who   string
+		model Model
+		log   []Event
+	}{{"state", state.Model(), slices.Concat(before, one)}, {"snapshot", snapshot, slices.Concat(before, other)}} {
+		if want, got := mustJSON(t, Project(c.log, Policy{})), mustJSON(t, c.model); want != got {
+			t.Fatalf("%s\n%s\nwant\n%s", c.who, got, want)
+		}
+	}
 }
 
 // TestAppendText: copies of a step that share their text's memory don't write into each other's text.
