@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // MaxInputBytes bounds what ParseInput reads.
@@ -67,8 +66,6 @@ func problem(candidate string, err error) *InputError {
 		return &InputError{candidate, field, fmt.Sprintf("is %s, which is not a %s that fits", wrongType.Value, jsonKind(wrongType.Type.Kind().String()))}
 	case errors.As(err, &syntax):
 		return &InputError{candidate, "input", fmt.Sprintf("is not JSON at byte %d: %v", syntax.Offset, err)}
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &InputError{candidate, "input", "ends too early"}
 	}
 	return &InputError{candidate, "input", err.Error()}
 }

@@ -114,3 +114,50 @@ func TestOrderOfArrivalIsWithoutEffect(t *testing.T) {
 		}
 	})
 }
+
+// TestTheNextPlanBeginsWithTheLast: while there is room for what is new and required, and nothing new replaces anything
+// or outranks it, plans are append-only, however much else would like to be in.
+func TestTheNextPlanBeginsWithTheLast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		timeline := Sections()[stableSections:]
+		in := Input{Budget: Budget{ContextWindow: rapid.IntRange(50, 300).Draw(t, "prompt")}}
+		var last Plan
+		seq := 0
+		for turn := range rapid.IntRange(2, 5).Draw(t, "turns") {
+			room := in.Budget.Prompt() - last.Budget.Estimated
+			for n := range rapid.IntRange(1, 6).Draw(t, "new") {
+				seq++
+				c := Candidate{ID: fmt.Sprintf("t%d-%d", turn, n), Seq: seq, Priority: 50}
+				c.Section = rapid.SampledFrom(timeline).Draw(t, "section")
+				c.Tokens = rapid.IntRange(0, 60).Draw(t, "tokens")
+				c.Score = rapid.Float64Range(0, 1).Draw(t, "score")
+				if rapid.Bool().Draw(t, "grouped") {
+					c.Group = fmt.Sprint("episode-", turn, "-", n/2)
+				} else if n == 0 && c.Tokens <= room {
+					c.Required = true
+				}
+				in.Candidates = append(in.Candidates, c)
+			}
+			p, err := Build(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := Diff(last, p); d.Kept != len(last.Included) {
+				t.Fatalf("turn %d: %s", turn, DiffText(d, nil))
+			}
+			last = p
+			isIn := map[string]bool{}
+			for _, item := range p.Included {
+				isIn[item.ID] = true
+			}
+			kept := in.Candidates[:0:0]
+			for _, c := range in.Candidates {
+				if isIn[c.ID] {
+					c.Sent, c.Required = true, false
+					kept = append(kept, c)
+				}
+			}
+			in.Candidates = kept
+		}
+	})
+}

@@ -58,9 +58,9 @@ var worlds = []world{
 					c.DependsOn = append(c.DependsOn, idOf(n, j))
 				}
 			case i < n/2:
-				c.Priority, c.DependsOn, c.Tokens = 9, []string{idOf(n, 0)}, 10*n
+				c.Priority, c.DependsOn, c.Tokens = 9, []string{idOf(n, 0)}, n
 			default:
-				c.Tokens = 1
+				c.Tokens = 19
 			}
 		})
 	}},
