@@ -110,7 +110,7 @@ func tell(t *testing.T, name string, archive *txtar.Archive) told {
 		Events []json.RawMessage `json:"events"`
 		Ops    [][]Op            `json:"ops"`
 		Model  *Model            `json:"model"`
-	}{Name: name, About: strings.TrimSpace(string(archive.Comment)), Auto: policy.Auto}
+	}{Name: name, About: strings.TrimSpace(string(archive.Comment)), Auto: policy.Auto, Events: []json.RawMessage{}, Ops: [][]Op{}}
 	var ops bytes.Buffer
 	for _, e := range events {
 		line, err := Encode(e)
