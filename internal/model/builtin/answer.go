@@ -1,0 +1,405 @@
+package builtin
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// A group is the evidence of one definition (or of one stretch outside any).
+type group struct {
+	path  string
+	scope scopeName
+	lines []scored
+	score float64
+	cover int
+}
+
+// The bars below which a line is no evidence.
+const (
+	groupLines   = 3    // citations of one definition
+	groupShare   = 0.62 // of the definition's best line
+	answerShare  = 0.42 // of the whole answer's best group
+	thinCoverage = 0.5  // of the concepts' weight: less is called thin
+	groupDecay   = 0.25
+)
+
+// grouped gathers ranked lines by the definition that they belong to.
+func grouped(ranked []scored) []group {
+	index := map[string]int{}
+	var out []group
+	for _, s := range ranked {
+		key := fmt.Sprintf("%s|%s|%d", s.path, s.scope, s.scope.line)
+		if s.scope.name == "" {
+			key = fmt.Sprintf("%s||%d", s.path, s.n/20)
+		}
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			out = append(out, group{path: s.path, scope: s.scope})
+		}
+		g := &out[i]
+		if len(g.lines) < 12 {
+			g.lines = append(g.lines, s)
+		}
+		g.cover |= s.cover
+	}
+	for i := range out {
+		g := &out[i]
+		decay := 1.0
+		for _, s := range g.lines {
+			g.score += s.score * decay
+			decay *= groupDecay
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].score > out[j].score })
+	return out
+}
+
+// cite picks the lines of the answer: the best lines of the best groups, at
+// most citationsMax, never the same text twice.
+func cite(groups []group) []scored {
+	var out []scored
+	seen := map[string]bool{}
+	for gi, g := range groups {
+		if gi > 0 && g.score < groups[0].score*answerShare {
+			break
+		}
+		taken := 0
+		limit := groupLines
+		if gi == 0 {
+			limit++
+		}
+		for _, s := range g.lines {
+			text := strings.TrimSpace(s.text)
+			if taken == limit || len(out) == citationsMax {
+				break
+			}
+			if s.score < g.lines[0].score*groupShare || seen[text] {
+				continue
+			}
+			seen[text] = true
+			out = append(out, s)
+			taken++
+		}
+	}
+	return out
+}
+
+// answer writes what the evidence says.
+func answer(it intent, q question, c *corpus, failed []string) string {
+	ranked := c.rank(q)
+	groups := grouped(ranked)
+	cites := cite(groups)
+	if len(cites) == 0 {
+		return nothingFound(it, q, failed)
+	}
+	var b strings.Builder
+	quote, quoted := explanation(q, c, groups)
+	b.WriteString(lead(it, q, groups[0], cites[0], quote, quoted))
+	b.WriteString("\n\n")
+	for _, s := range cites {
+		b.WriteString(citation(s))
+	}
+	if missing := uncovered(q, groups); len(missing) > 0 {
+		b.WriteString("\nThe evidence is thin: I found nothing here about " + joinAnd(quoteAll(missing)) + ".")
+		if len(failed) > 0 {
+			b.WriteString(" " + strings.Join(failed, "; ") + ".")
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// citation is one line of evidence: where, what stands there, in what.
+func citation(s scored) string {
+	text := clip(strings.TrimSpace(s.text), lineMax)
+	out := fmt.Sprintf("- %s:%d — `%s`", s.path, s.n, strings.ReplaceAll(text, "`", "'"))
+	if s.scope.name != "" && !s.def {
+		if s.note && s.scope.line > s.n {
+			out += " (comment on " + s.scope.String() + ")"
+		} else {
+			out += " (in " + s.scope.String() + ")"
+		}
+	}
+	return out + "\n"
+}
+
+// lead is the direct first sentence.
+func lead(it intent, q question, g group, best scored, quote sentence, quoted bool) string {
+	at := fmt.Sprintf("%s:%d", best.path, best.n)
+	in := at
+	if g.scope.name != "" {
+		in = fmt.Sprintf("`%s` (%s)", g.scope, at)
+	}
+	switch q.form {
+	case "definition":
+		if best.def {
+			return fmt.Sprintf("`%s` is defined at %s.", q.target, at)
+		}
+		return fmt.Sprintf("I found no definition of `%s`; the nearest mention is %s.", q.target, in)
+	case "where", "find":
+		if s := statement(it.subject); s != "" && q.form == "where" {
+			return s + " in " + in + "." + because(quote, quoted, q)
+		}
+		return "The best match is " + in + "." + because(quote, quoted, q)
+	}
+	if quoted {
+		return quote.text + "\n(" + fmt.Sprintf("from the comment at %s:%d", quote.path, quote.n) + commentOn(quote, g) + ")"
+	}
+	if q.form == "what" && best.def && q.target != "" {
+		return fmt.Sprintf("`%s` is defined at %s; no comment explains it.", q.target, at)
+	}
+	return "The code that bears most on this is " + in + "; no comment near it puts the answer in words, so read these lines:"
+}
+
+func commentOn(s sentence, g group) string {
+	if g.scope.name != "" && (g.path != s.path || s.scope != g.scope.String()) {
+		best := g.lines[0]
+		return fmt.Sprintf("; the code is `%s` at %s:%d", g.scope, best.path, best.n)
+	}
+	return ""
+}
+
+// because adds the comment's own words where they say enough.
+func because(s sentence, ok bool, q question) string {
+	if !ok || s.coverage < 0.6 {
+		return ""
+	}
+	return fmt.Sprintf(" The comment at %s:%d says: %s", s.path, s.n, s.text)
+}
+
+var beWord = regexp.MustCompile(`(?i)^(is|are|was|were)\s+(.+?)\s+((?:\w+ly\s+)?(?:[a-z]+(?:ed|en)|set|read|built|kept|held|put|sent|done|made|found|chosen|written|run|split|cut|bound|told|lost|hit|thrown|caught|drawn)(?:\s+.*)?)$`)
+
+// statement turns "is the timeout of a Transport applied" round: "The timeout
+// of a Transport is applied". "" where the grammar is not that simple.
+func statement(s string) string {
+	m := beWord.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil || len(s) > 140 {
+		return ""
+	}
+	subject := m[2]
+	return strings.ToUpper(subject[:1]) + subject[1:] + " " + strings.ToLower(m[1]) + " " + m[3]
+}
+
+// uncovered lists the weighty concepts that no cited group speaks of.
+func uncovered(q question, groups []group) []string {
+	cover, total, have := 0, 0.0, 0.0
+	for i, g := range groups {
+		if i == 4 {
+			break
+		}
+		cover |= g.cover
+	}
+	var missing []string
+	for i, c := range q.concepts {
+		if i >= conceptsBits {
+			break
+		}
+		total += c.weight
+		if cover&(1<<i) != 0 {
+			have += c.weight
+			continue
+		}
+		missing = append(missing, c.raw)
+	}
+	if total == 0 || have/total > 0.75 {
+		return nil
+	}
+	return missing
+}
+
+func nothingFound(it intent, q question, failed []string) string {
+	var words []string
+	for _, c := range q.concepts {
+		words = append(words, c.raw)
+	}
+	text := "I found nothing about " + joinAnd(quoteAll(words))
+	if len(q.scope) > 0 {
+		text += " in " + joinAnd(quoteAll(q.scope))
+	}
+	text += "."
+	if len(failed) > 0 {
+		text += " " + strings.Join(failed, "; ") + "."
+	}
+	return text + " A name from the code, a file (`@path`) or other words may lead further."
+}
+
+// A sentence of a comment, with where it begins.
+type sentence struct {
+	path     string
+	n        int
+	text     string
+	scope    string
+	score    float64
+	coverage float64
+}
+
+const (
+	sentenceMin  = 24  // characters; shorter ones explain nothing
+	sentenceMax  = 420 // longer ones are cut
+	sentenceBar  = 0.5 // of the concepts' weight must be in the sentence or its comment
+	openSentence = 0.6 // a sentence whose end was not seen counts less
+	commentLines = 60  // of one comment that are looked at
+)
+
+// explanation finds the comment sentence that says most about the question.
+func explanation(q question, c *corpus, groups []group) (sentence, bool) {
+	weights := c.weigh(q.concepts)
+	total := 0.0
+	for _, w := range weights {
+		total += w
+	}
+	var best sentence
+	for _, p := range sortedKeys(c.files) {
+		if !q.steer.allows(p) || !within(p, q.scope) {
+			continue
+		}
+		for _, para := range c.files[p].comments() {
+			inScope := featuresOf(para.scope)
+			whole := featuresOf(para.text())
+			for i, s := range para.sentences {
+				if len(s.text) < sentenceMin {
+					continue
+				}
+				f := featuresOf(s.text)
+				own, covered := 0.0, 0.0
+				for j, con := range q.concepts {
+					m := con.match(f)
+					if con.ident && lastName(para.scope) == con.raw {
+						m = math.Max(m, weightOwnScope)
+					}
+					own += weights[j] * m
+					covered += weights[j] * maxOf(m, 0.75*con.match(inScope), 0.4*con.match(whole))
+				}
+				if q.target != "" && lastName(para.scope) == q.target && i == 0 {
+					own, covered = own+2*total, total
+				}
+				s.path, s.scope = p, para.scope
+				s.coverage = covered / total
+				s.score = (0.6*own + covered) * prior(p, q.aboutTests) * causal(q, s.text)
+				if i == 0 {
+					s.score *= 1.05
+				}
+				if !strings.ContainsAny(s.text[len(s.text)-1:], ".!?:") {
+					s.score *= openSentence
+				}
+				if own > 0 && s.score > best.score {
+					best = s
+				}
+			}
+		}
+	}
+	best.text = clip(best.text, sentenceMax)
+	return best, best.score > 0 && best.coverage >= sentenceBar
+}
+
+// causal prefers sentences that speak as the question asks.
+func causal(q question, text string) float64 {
+	low := strings.ToLower(text)
+	var words []string
+	switch q.form {
+	case "why":
+		words = []string{"because", "so that", "to avoid", "otherwise", "in order to", "since", "prevent", "reason", "workaround", "must"}
+	case "how":
+		words = []string{"if ", "then", "first", "by ", "wins", "precedence", "when"}
+	}
+	for _, w := range words {
+		if strings.Contains(low, w) {
+			return 1.15
+		}
+	}
+	return 1
+}
+
+// A paragraph is one comment, cut into sentences.
+type paragraph struct {
+	scope     string
+	sentences []sentence
+}
+
+func (p paragraph) text() string {
+	var all []string
+	for _, s := range p.sentences {
+		all = append(all, s.text)
+	}
+	return strings.Join(all, " ")
+}
+
+var sentenceEnd = regexp.MustCompile(`[.!?:](?:\s|$)`)
+
+// comments gathers the known comments of a file.
+func (s *source) comments() []paragraph {
+	var out []paragraph
+	var para paragraph
+	var open sentence
+	prev, count := -2, 0
+	flush := func() {
+		if open.text != "" {
+			para.sentences = append(para.sentences, open)
+		}
+		open = sentence{}
+		if len(para.sentences) > 0 {
+			out = append(out, para)
+		}
+		para, count = paragraph{}, 0
+	}
+	for _, n := range s.numbers() {
+		text := s.lines[n]
+		if path.Ext(s.path) == ".json" || !isComment(s.path, text) || strings.HasPrefix(strings.TrimSpace(text), "//go:") {
+			flush()
+			prev = -2
+			continue
+		}
+		if n != prev+1 || count == commentLines {
+			flush()
+		}
+		prev = n
+		count++
+		if d, ok := s.enclosing(n); ok {
+			para.scope = d.String()
+		}
+		body := commentText(text)
+		if body == "" { // a paragraph's end, still the same comment
+			if open.text != "" {
+				para.sentences = append(para.sentences, open)
+				open = sentence{}
+			}
+			continue
+		}
+		for body != "" {
+			m := sentenceEnd.FindStringIndex(body)
+			end := len(body)
+			if m != nil {
+				end = m[0] + 1
+			}
+			if open.text == "" {
+				open.n = n
+			} else {
+				open.text += " "
+			}
+			open.text += strings.TrimSpace(body[:end])
+			body = strings.TrimSpace(body[end:])
+			if m != nil {
+				para.sentences = append(para.sentences, open)
+				open = sentence{}
+			}
+		}
+	}
+	flush()
+	return out
+}
+
+func maxOf(list ...float64) float64 {
+	best := 0.0
+	for _, v := range list {
+		if v > best {
+			best = v
+		}
+	}
+	return best
+}

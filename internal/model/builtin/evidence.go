@@ -1,0 +1,464 @@
+package builtin
+
+import (
+	"math"
+	"sort"
+	"strings"
+)
+
+// A corpus is every line of the workspace that some result showed.
+type corpus struct {
+	files map[string]*source
+}
+
+// A source is what is known of one file.
+type source struct {
+	path   string
+	lines  map[int]string
+	order  []int        // line numbers, sorted; rebuilt when stale
+	read   map[int]bool // shown by the read tool: verified
+	heads  []block      // search blocks with a symbol: who encloses what
+	feats  map[int]features
+	sorted bool
+}
+
+func newCorpus() *corpus { return &corpus{files: map[string]*source{}} }
+
+func (c *corpus) file(path string) *source {
+	s := c.files[path]
+	if s == nil {
+		s = &source{path: path, lines: map[int]string{}, read: map[int]bool{}, feats: map[int]features{}}
+		c.files[path] = s
+	}
+	return s
+}
+
+const corpusLineMax = 400 // bytes of a line that scoring looks at
+
+func (c *corpus) add(l line, read bool) {
+	s := c.file(l.path)
+	if _, ok := s.lines[l.n]; !ok {
+		s.sorted = false
+	}
+	s.lines[l.n] = l.text
+	delete(s.feats, l.n)
+	if read {
+		s.read[l.n] = true
+	}
+}
+
+// take files a result by the tool that gave it.
+func (c *corpus) take(r result) {
+	if r.failed {
+		return
+	}
+	switch r.call.name {
+	case "read":
+		p, _ := r.call.args["path"].(string)
+		for _, l := range readLines(clean(p), r.text) {
+			c.add(l, true)
+		}
+	case "grep":
+		for _, l := range grepLines(r.text, true) {
+			c.add(l, false)
+		}
+	case "search":
+		c.takeBlocks(r.text)
+	case "symbols", "references":
+		for _, p := range places(r.text) {
+			c.add(p.line, false)
+		}
+	}
+}
+
+func (c *corpus) takeBlocks(text string) {
+	for _, b := range blocks(text) {
+		for _, l := range b.lines {
+			c.add(l, false)
+		}
+		if b.symbol != "" {
+			s := c.file(b.path)
+			s.heads = append(s.heads, b)
+		}
+	}
+}
+
+func (s *source) numbers() []int {
+	if !s.sorted {
+		s.order = s.order[:0]
+		for n := range s.lines {
+			s.order = append(s.order, n)
+		}
+		sort.Ints(s.order)
+		s.sorted = true
+	}
+	return s.order
+}
+
+func (s *source) features(n int) features {
+	f, ok := s.feats[n]
+	if !ok {
+		text := s.lines[n]
+		if len(text) > corpusLineMax {
+			text = text[:corpusLineMax]
+		}
+		f = featuresOf(text)
+		s.feats[n] = f
+	}
+	return f
+}
+
+// A span is the definition that a line belongs to, doc comment included.
+type scopeName struct {
+	name, receiver string
+	line           int // where it is defined, 0 if that was not seen
+}
+
+func (d scopeName) String() string { return display(d.name, d.receiver) }
+
+// enclosing finds the definition around line n, walking only over lines that
+// are known, so that it never names the wrong one.
+func (s *source) enclosing(n int) (scopeName, bool) {
+	if _, ok := s.lines[n]; !ok {
+		return scopeName{}, false
+	}
+	if isComment(s.path, s.lines[n]) { // a doc comment belongs to what it stands above
+		for k := n + 1; ; k++ {
+			text, ok := s.lines[k]
+			if !ok {
+				break
+			}
+			if isComment(s.path, text) {
+				continue
+			}
+			if name, recv, ok := definition(s.path, text); ok && indent(text) <= indent(s.lines[n]) {
+				return scopeName{name, recv, k}, true
+			}
+			break
+		}
+	}
+	limit := indent(s.lines[n])
+	start := limit
+	for k := n; ; k-- {
+		text, ok := s.lines[k]
+		if !ok {
+			break
+		}
+		blank := strings.TrimSpace(text) == ""
+		in := indent(text)
+		if name, recv, ok := definition(s.path, text); ok && (k == n || in < start || in == 0 && start == 0 && k == n) {
+			return scopeName{name, recv, k}, true
+		}
+		if !blank && in < limit {
+			limit = in
+		}
+		if k < n && !blank && in == 0 && start > 0 && strings.HasPrefix(text, "}") {
+			return scopeName{}, false // the end of the definition above: this line is in none
+		}
+	}
+	for _, h := range s.heads {
+		if h.start <= n && n <= h.end {
+			return parseSymbol(h.symbol), true
+		}
+	}
+	return scopeName{}, false
+}
+
+// parseSymbol reads a symbol as search shows it: "(*T).M", "T.M", "func M", "M".
+func parseSymbol(s string) scopeName {
+	f := strings.Fields(s)
+	if len(f) == 0 {
+		return scopeName{}
+	}
+	s = f[len(f)-1]
+	if o := owner(s); o != "" {
+		if strings.HasPrefix(s, "(*") {
+			o = "*" + o
+		}
+		return scopeName{name: lastName(s), receiver: o}
+	}
+	return scopeName{name: s}
+}
+
+// A scored line is one line and how much it says about the question.
+type scored struct {
+	line
+	score float64
+	own   float64 // by its own words alone
+	cover int     // bits: which concepts the line, its surroundings and its definition's name speak of
+	here  int     // bits of its own
+	scope scopeName
+	def   bool // the line is a definition
+	note  bool // the line is a comment
+}
+
+// A question is what the ranking needs to know of an ask.
+type question struct {
+	form       string
+	concepts   []concept
+	aboutTests bool
+	scope      []string
+	steer      narrow
+	target     string // the one name that the question is about, "" if none
+	uses       bool   // where something is applied, set, handled: uses before declarations
+}
+
+// The weights of the ranking. They were set on the tuning part of the question
+// table (testdata/questions.txt) and checked on the held-out part.
+const (
+	weightNear       = 0.38 // words within nearLines of the line
+	weightScope      = 0.55 // words of the enclosing definition's name
+	weightOwnScope   = 0.9  // the definition is the very thing that the question names
+	nearLines        = 3
+	bonusDefinition  = 1.15
+	bonusNamedDef    = 1.45 // a definition whose own name covers two concepts or the strongest one
+	bonusUse         = 1.3  // a compound name used, where the question asks for uses
+	penaltyDeclared  = 0.7
+	bonusComment     = 1.2
+	penaltyComment   = 0.9
+	penaltyBare      = 0.6 // few words besides the matched ones: braces, imports
+	conceptsBits     = 30
+	coverageExponent = 1.5
+)
+
+// rank scores every known line, best first. Ties end in path and line.
+func (c *corpus) rank(q question) []scored {
+	weights := c.weigh(q.concepts)
+	total := 0.0
+	for _, w := range weights {
+		total += w
+	}
+	var out []scored
+	for _, p := range sortedKeys(c.files) {
+		if !q.steer.allows(p) || !within(p, q.scope) {
+			continue
+		}
+		out = append(out, c.files[p].rank(q, weights, total, prior(p, q.aboutTests))...)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		if a.score != b.score {
+			return a.score > b.score
+		}
+		if a.path != b.path {
+			return a.path < b.path
+		}
+		return a.n < b.n
+	})
+	return out
+}
+
+// weigh gives a concept less weight the more of the known lines speak of it.
+func (c *corpus) weigh(cs []concept) []float64 {
+	weights := make([]float64, len(cs))
+	seen := make([]int, len(cs))
+	all := 0
+	for _, p := range sortedKeys(c.files) {
+		s := c.files[p]
+		for _, n := range s.numbers() {
+			all++
+			f := s.features(n)
+			for i, con := range cs {
+				if con.match(f) >= strengthSynonym {
+					seen[i]++
+				}
+			}
+		}
+	}
+	best := 0.0
+	idf := make([]float64, len(cs))
+	for i := range cs {
+		idf[i] = math.Log(1 + float64(all+1)/float64(seen[i]+1))
+		best = math.Max(best, idf[i])
+	}
+	for i, con := range cs {
+		w := con.weight
+		if all >= 50 && best > 0 && !con.ident {
+			w *= math.Max(idfFloor, idf[i]/best)
+		}
+		weights[i] = w
+	}
+	return weights
+}
+
+func (s *source) rank(q question, weights []float64, total, prior float64) []scored {
+	nums := s.numbers()
+	match := make([][]float64, len(nums))
+	for i, n := range nums {
+		f := s.features(n)
+		match[i] = make([]float64, len(q.concepts))
+		for j, con := range q.concepts {
+			match[i][j] = con.match(f)
+		}
+	}
+	var out []scored
+	for i, n := range nums {
+		text := s.lines[n]
+		if !informative(text) {
+			continue
+		}
+		sc := scored{line: line{s.path, n, text}, note: isComment(s.path, text)}
+		_, _, sc.def = definition(s.path, text)
+		var inScope features
+		if d, ok := s.enclosing(n); ok {
+			sc.scope = d
+			inScope = featuresOf(d.name + " " + d.receiver)
+		}
+		score, covered := 0.0, 0.0
+		for j, con := range q.concepts {
+			own := match[i][j]
+			near := 0.0
+			for k := i - 1; k >= 0 && nums[k] >= n-nearLines; k-- {
+				near = math.Max(near, match[k][j])
+			}
+			for k := i + 1; k < len(nums) && nums[k] <= n+nearLines; k++ {
+				near = math.Max(near, match[k][j])
+			}
+			around := 0.0
+			scopeShare := weightScope
+			if inScope.stems != nil {
+				around = con.match(inScope)
+				if con.ident && sc.scope.name == con.raw {
+					scopeShare = weightOwnScope
+				}
+			}
+			v := math.Max(own, math.Max(weightNear*near, scopeShare*around))
+			if own > 0 {
+				sc.own += weights[j] * own
+			}
+			score += weights[j] * v
+			covered += weights[j] * math.Max(own, math.Max(0.8*near, 0.9*around))
+			if j < conceptsBits {
+				if own >= strengthPart {
+					sc.here |= 1 << j
+				}
+				if own >= strengthPart || near >= strengthSynonym || around >= strengthSynonym {
+					sc.cover |= 1 << j
+				}
+			}
+		}
+		if sc.own == 0 {
+			continue
+		}
+		if total > 0 {
+			score *= math.Pow(covered/total, coverageExponent-1)
+		}
+		sc.score = score * prior * s.fit(q, sc)
+		out = append(out, sc)
+	}
+	return out
+}
+
+// fit is how well a line's kind suits the kind of question.
+func (s *source) fit(q question, sc scored) float64 {
+	w := 1.0
+	bits := popcount(sc.here)
+	if sc.def {
+		w *= bonusDefinition
+		if bits >= 2 || bits >= len(q.concepts) {
+			w *= bonusNamedDef / bonusDefinition
+		}
+	}
+	if q.target != "" && sc.def && sc.scope.name == q.target && (q.form == "what" || q.form == "definition") {
+		w *= 3
+	}
+	switch q.form {
+	case "how", "why", "what", "which", "whether":
+		if sc.note {
+			w *= bonusComment
+		}
+	case "where", "find":
+		if sc.note {
+			w *= penaltyComment
+		}
+		if q.uses && !sc.note {
+			if declares(sc.text) {
+				w *= penaltyDeclared
+			} else if bits >= 2 && !sc.def {
+				w *= bonusUse
+			}
+		}
+	}
+	if len(sc.text) < 12 {
+		w *= penaltyBare
+	}
+	return w
+}
+
+// declares says whether a line only declares a field, a variable or an import.
+func declares(text string) bool {
+	t := strings.TrimSpace(text)
+	if strings.ContainsAny(t, "(=") && !strings.HasPrefix(t, "import") {
+		return false
+	}
+	f := strings.Fields(t)
+	return len(f) > 0 && len(f) <= 4 && !strings.HasSuffix(t, "{") && !strings.HasPrefix(t, "return") && !strings.HasPrefix(t, "//")
+}
+
+func informative(text string) bool {
+	for _, r := range text {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127 {
+			return true
+		}
+	}
+	return false
+}
+
+func popcount(bits int) int {
+	n := 0
+	for ; bits != 0; bits &= bits - 1 {
+		n++
+	}
+	return n
+}
+
+// A window is a stretch of a file that is worth reading whole.
+type window struct {
+	path     string
+	from, to int
+	score    float64
+}
+
+const (
+	windowReach = 24 // lines that are read on each side of a good line
+	windowMax   = 80 // lines of one read
+	windowTop   = 120
+)
+
+// windows groups the best lines into stretches, best first.
+func windows(ranked []scored, max int) []window {
+	var out []window
+	for i, s := range ranked {
+		if i == windowTop {
+			break
+		}
+		placed := false
+		for j := range out {
+			w := &out[j]
+			if w.path == s.path && s.n >= w.from-windowReach && s.n <= w.to+windowReach {
+				from, to := min(w.from, s.n), max2(w.to, s.n)
+				if to-from <= windowMax-2*windowReach+16 {
+					w.from, w.to = from, to
+				}
+				w.score += s.score * 0.15
+				placed = true
+				break
+			}
+		}
+		if !placed {
+			out = append(out, window{s.path, s.n, s.n, s.score})
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].score > out[j].score })
+	if len(out) > max {
+		out = out[:max]
+	}
+	return out
+}
+
+func max2(a, b int) int {
+	if a > b {
+		return a
+	}
+	return b
+}
