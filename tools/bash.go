@@ -46,16 +46,14 @@ func runBash(ctx context.Context, env Env, in bashIn) Result {
 	if in.Timeout > 0 {
 		timeout = time.Duration(min(in.Timeout, bashTimeoutMax.Seconds()) * float64(time.Second))
 	}
-	start := time.Now()
 	res, err := env.Shell.Run(ctx, Command{
 		Line: in.Command, Dir: env.Root, Timeout: timeout, Output: env.Output,
 		Network: ParseShell(in.Command).Network,
 	})
-	took := time.Since(start).Round(10 * time.Millisecond)
 	if err != nil && ctx.Err() == nil {
 		return failErr("bash", err)
 	}
-	return bashResult(res, timeout, took, ctx.Err() != nil)
+	return bashResult(res, timeout, ctx.Err() != nil)
 }
 
 func (in bashIn) check() error {
@@ -74,7 +72,7 @@ func (in bashIn) check() error {
 
 // bashResult says how it ended: a failing command is a result for the model to
 // look at, with the status error.
-func bashResult(res CommandResult, timeout, took time.Duration, stopped bool) Result {
+func bashResult(res CommandResult, timeout time.Duration, stopped bool) Result {
 	code, sandboxed := res.ExitCode, res.Sandboxed
 	r := Result{Status: StatusOK, Detail: Detail{ExitCode: &code, Sandboxed: &sandboxed, Truncated: res.Truncated}}
 	var b strings.Builder
@@ -91,7 +89,7 @@ func bashResult(res CommandResult, timeout, took time.Duration, stopped bool) Re
 		fmt.Fprintf(&b, "[timed out after %s; the command and all that it started were ended; give a longer timeout or do less]\n", timeout)
 	case code != 0:
 		r.Status, r.Detail.Summary = StatusError, fmt.Sprintf("exit %d", code)
-		fmt.Fprintf(&b, "[exit %d after %s]\n", code, took)
+		fmt.Fprintf(&b, "[exit %d]\n", code)
 	default:
 		r.Detail.Summary = "exit 0"
 		if res.Output == "" {

@@ -219,7 +219,7 @@ func (s *grepper) result(in grepIn, hits []fileHits, files, skipped int, cut boo
 			fmt.Fprintf(&b, "[%s: %s]\n", h.path, n)
 		}
 		s.write(&b, h)
-		paths = append(paths, fmt.Sprintf("%s:%d-%d", h.path, h.lines[0]+1, h.lines[len(h.lines)-1]+1))
+		paths = append(paths, fmt.Sprintf("%s:%d", h.path, h.lines[0]+1))
 	}
 	d := Detail{Summary: matchCount(total, more), Matches: total, Paths: firstPaths(paths), Truncated: more}
 	switch {

@@ -97,8 +97,8 @@ type Env struct {
 	Asker  Asker
 	// Archive is where large results were put; nil where nothing is kept.
 	Archive Archive
-	// Seen remembers what the model has read; nil switches off the check that
-	// a file is read before it is written over.
+	// Seen remembers what the model has read, so that write and edit can say
+	// what changed since; nil switches that off.
 	Seen *Seen
 	// Output streams a running command's output to the step tree. It may be
 	// called from any goroutine until Run returns. Never nil.

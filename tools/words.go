@@ -70,12 +70,12 @@ func clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// count writes "1 file", "3 files".
+// count writes "1 file", "3 files", "2 matches".
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	if strings.HasSuffix(what, "h") {
+	if strings.HasSuffix(what, "h") || strings.HasSuffix(what, "s") {
 		return fmt.Sprintf("%d %ses", n, what)
 	}
 	return fmt.Sprintf("%d %ss", n, what)

@@ -17,8 +17,9 @@ type writeIn struct {
 	Content string `json:"content" jsonschema:"the whole new content"`
 }
 
-// Write puts a whole file: a new one, or new content for one that the model
-// has read.
+// Write puts a whole file. Over a file that the model has read, the change is
+// computed from what it read, so that what the person did since is kept or
+// reported.
 func Write() Tool {
 	return Typed(Spec{
 		Name: "write", Description: writeWords, Category: CategoryWrite, OutputMax: 8 << 10,
@@ -38,14 +39,11 @@ func runWrite(ctx context.Context, env Env, in writeIn) Result {
 		return failErr("write", err)
 	}
 	base := f.Data
-	if env.Seen != nil {
-		before, ok := env.Seen.Last(env.key(f.Path))
-		if !ok && len(f.Data) > 0 {
-			return Fail(fmt.Sprintf("write: %s exists and you have not read it; read it first, or use edit", in.Path), "not read yet")
-		}
-		if ok {
-			base = before
-		}
+	var notes []string
+	if before, ok := env.Seen.Last(env.key(f.Path)); ok {
+		base = before
+	} else if env.Seen != nil && len(f.Data) > 0 {
+		notes = append(notes, fmt.Sprintf("you had not read it: %s of old content were replaced", count(len(splitLines(string(f.Data)).lines), "line")))
 	}
 	data, err := inFormOf(base, in.Content)
 	if err != nil {
@@ -55,7 +53,7 @@ func runWrite(ctx context.Context, env Env, in writeIn) Result {
 		return Result{Status: StatusOK, Text: in.Path + " holds this already; nothing was changed",
 			Detail: Detail{Summary: "unchanged", Paths: []string{in.Path}}}
 	}
-	return applyChange(ctx, env, "write", Change{Path: in.Path, CallID: env.CallID, Base: nonNil(base), New: data}, nil)
+	return applyChange(ctx, env, "write", Change{Path: in.Path, CallID: env.CallID, Base: nonNil(base), New: data}, notes)
 }
 
 // inFormOf writes new content in the encoding and line endings of the old one.
