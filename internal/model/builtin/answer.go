@@ -25,6 +25,7 @@ const (
 	answerShare  = 0.42 // of the whole answer's best group
 	thinCoverage = 0.5  // of the concepts' weight: less is called thin
 	groupDecay   = 0.25
+	groupNotes   = 2 // comment lines among a definition's citations
 )
 
 // grouped gathers ranked lines by the definition that they belong to.
@@ -61,26 +62,35 @@ func grouped(ranked []scored) []group {
 }
 
 // cite picks the lines of the answer: the best lines of the best groups, at
-// most citationsMax, never the same text twice.
-func cite(groups []group) []scored {
+// most citationsMax, never the same text twice. A group whose definition's name
+// speaks of the question is opened by the definition itself.
+func cite(groups []group, q question, c *corpus) []scored {
 	var out []scored
 	seen := map[string]bool{}
 	for gi, g := range groups {
-		if gi > 0 && g.score < groups[0].score*answerShare {
+		if gi > 0 && g.score < groups[0].score*answerShare || len(out) == citationsMax {
 			break
 		}
-		taken := 0
-		limit := groupLines
+		lines := append([]scored(nil), g.lines...)
+		limit := groupLines - 1
 		if gi == 0 {
+			limit = groupLines
+		}
+		if d, ok := g.definition(q, c); ok {
+			lines = append([]scored{d}, lines...)
 			limit++
 		}
-		for _, s := range g.lines {
+		taken, notes := 0, 0
+		for _, s := range lines {
 			text := strings.TrimSpace(s.text)
 			if taken == limit || len(out) == citationsMax {
 				break
 			}
-			if s.score < g.lines[0].score*groupShare || seen[text] {
+			if s.score < g.lines[0].score*groupShare && !s.def || seen[text] || s.note && notes == groupNotes {
 				continue
+			}
+			if s.note {
+				notes++
 			}
 			seen[text] = true
 			out = append(out, s)
@@ -90,11 +100,27 @@ func cite(groups []group) []scored {
 	return out
 }
 
+// definition is the line that defines the group, if it was seen and its name
+// has to do with the question.
+func (g group) definition(q question, c *corpus) (scored, bool) {
+	if g.scope.line == 0 || q.form == "uses" || q.uses && !g.lines[0].note && !g.lines[0].def {
+		return scored{}, false
+	}
+	f := featuresOf(g.scope.name)
+	for _, con := range q.concepts {
+		if con.match(f) >= strengthSynonym {
+			text := c.file(g.path).lines[g.scope.line]
+			return scored{line: line{g.path, g.scope.line, text}, scope: g.scope, def: true, score: g.lines[0].score}, true
+		}
+	}
+	return scored{}, false
+}
+
 // answer writes what the evidence says.
 func answer(it intent, q question, c *corpus, failed []string) string {
 	ranked := c.rank(q)
 	groups := grouped(ranked)
-	cites := cite(groups)
+	cites := cite(groups, q, c)
 	if len(cites) == 0 {
 		return nothingFound(it, q, failed)
 	}
@@ -173,7 +199,7 @@ func because(s sentence, ok bool, q question) string {
 	return fmt.Sprintf(" The comment at %s:%d says: %s", s.path, s.n, s.text)
 }
 
-var beWord = regexp.MustCompile(`(?i)^(is|are|was|were)\s+(.+?)\s+((?:\w+ly\s+)?(?:[a-z]+(?:ed|en)|set|read|built|kept|held|put|sent|done|made|found|chosen|written|run|split|cut|bound|told|lost|hit|thrown|caught|drawn)(?:\s+.*)?)$`)
+var beWord = regexp.MustCompile(`(?i)^(is|are|was|were)\s+(.+?)\s+((?:\w+ly\s+)?(?:[a-z]+(?:ed|tten|osen|ken|own)|set|read|built|kept|held|put|sent|done|made|found|run|split|cut|bound|told|lost|hit|caught)(?:\s+(?:by|from|in|into|to|for|when|while|during|on|onto|at|with|after|before|as|if|out|up|off|down|between|through|against|and|or)\b.*)?)$`)
 
 // statement turns "is the timeout of a Transport applied" round: "The timeout
 // of a Transport is applied". "" where the grammar is not that simple.
@@ -199,6 +225,9 @@ func uncovered(q question, groups []group) []string {
 	for i, c := range q.concepts {
 		if i >= conceptsBits {
 			break
+		}
+		if c.weight <= weightVague {
+			continue
 		}
 		total += c.weight
 		if cover&(1<<i) != 0 {
@@ -242,6 +271,7 @@ type sentence struct {
 const (
 	sentenceMin  = 24  // characters; shorter ones explain nothing
 	sentenceMax  = 420 // longer ones are cut
+	sentenceOwn  = 0.3 // of the concepts' weight must be in the sentence itself
 	sentenceBar  = 0.5 // of the concepts' weight must be in the sentence or its comment
 	openSentence = 0.6 // a sentence whose end was not seen counts less
 	commentLines = 60  // of one comment that are looked at
@@ -267,17 +297,20 @@ func explanation(q question, c *corpus, groups []group) (sentence, bool) {
 					continue
 				}
 				f := featuresOf(s.text)
-				own, covered := 0.0, 0.0
+				own, covered, words := 0.0, 0.0, 0
 				for j, con := range q.concepts {
 					m := con.match(f)
 					if con.ident && lastName(para.scope) == con.raw {
 						m = math.Max(m, weightOwnScope)
 					}
+					if m >= strengthPart {
+						words++
+					}
 					own += weights[j] * m
 					covered += weights[j] * maxOf(m, 0.75*con.match(inScope), 0.4*con.match(whole))
 				}
 				if q.target != "" && lastName(para.scope) == q.target && i == 0 {
-					own, covered = own+2*total, total
+					own, covered, words = own+2*total, total, 2
 				}
 				s.path, s.scope = p, para.scope
 				s.coverage = covered / total
@@ -288,7 +321,7 @@ func explanation(q question, c *corpus, groups []group) (sentence, bool) {
 				if !strings.ContainsAny(s.text[len(s.text)-1:], ".!?:") {
 					s.score *= openSentence
 				}
-				if own > 0 && s.score > best.score {
+				if own >= sentenceOwn*total && (words >= 2 || len(q.concepts) == 1) && s.score > best.score {
 					best = s
 				}
 			}

@@ -15,6 +15,7 @@ const (
 	readsSecond   = 3
 	followNames   = 3
 	referencesMax = 60
+	unseenBar     = 4  // lines that speak of a word, below which it is looked for alone
 	upwardTop     = 12 // of the best lines, those whose definition is looked for
 	upwardLines   = 70 // lines above them that are read for it
 )
@@ -52,6 +53,9 @@ func (r *run) ask(it intent, n narrow) (string, bool) {
 	for _, name := range names {
 		calls = append(calls, r.grep(`\b`+regexp.QuoteMeta(name)+`\b`, r.scopePath(q), false, grepLimit))
 	}
+	for _, pattern := range clipList(unseen(c, q), followNames) {
+		calls = append(calls, r.grep(pattern, r.scopePath(q), true, grepLimit))
+	}
 	if len(calls) > 0 {
 		if got, ok = r.do(r.reading(c, ranked, names), calls...); !ok {
 			return "", false
@@ -85,8 +89,8 @@ func (r *run) question(it intent, n narrow) question {
 	words := contentWords(text)
 	if it.old != "" {
 		words = []word{{it.old, true}}
-		if o := owner(it.subject); o != "" && isName(o) {
-			words = append(words, word{o, true})
+		if isName(it.new) {
+			q.owner = it.new
 		}
 	}
 	if pronoun.MatchString(it.subject) && len(words) <= 2 {
@@ -134,6 +138,9 @@ func (r *run) firstCalls(it intent, q question) []call {
 	var calls []call
 	if r.box.has("search") {
 		calls = append(calls, r.search(queryText(q), searchK))
+		if second := synonymText(q); second != "" && q.target == "" {
+			calls = append(calls, r.search(second, searchK))
+		}
 	}
 	if q.target != "" {
 		if r.box.has("symbols") {
@@ -167,6 +174,57 @@ func queryText(q question) string {
 		}
 	}
 	return strings.Join(unique(words), " ")
+}
+
+// synonymText is a second query: the telling words and what else they may be
+// called in code.
+func synonymText(q question) string {
+	var words []string
+	cs := telling(q.concepts)
+	for _, c := range cs {
+		if c.weight > weightWeak || len(cs) < 3 {
+			words = append(words, c.raw)
+		}
+	}
+	known := len(words)
+	for _, c := range cs {
+		n := 0
+		for _, base := range []string{strings.ToLower(c.raw), stem(c.raw), stem(c.raw) + "e"} {
+			for _, s := range synonyms[base] {
+				if stem(s) != stem(c.raw) && n < 5 {
+					words = append(words, s)
+					n++
+				}
+			}
+		}
+	}
+	if len(words) == known && known == len(q.concepts) {
+		return ""
+	}
+	return strings.Join(unique(words), " ")
+}
+
+// unseen are the telling concepts that no line found so far speaks of.
+func unseen(c *corpus, q question) []string {
+	var out []string
+	for _, con := range telling(q.concepts) {
+		if con.weight <= weightWeak {
+			continue
+		}
+		found := 0
+		for _, p := range sortedKeys(c.files) {
+			s := c.files[p]
+			for _, n := range s.numbers() {
+				if con.match(s.features(n)) >= strengthPrefix {
+					found++
+				}
+			}
+		}
+		if found < unseenBar {
+			out = append(out, con.alternatives(false))
+		}
+	}
+	return out
 }
 
 // reads asks for the best stretches that were not read yet.

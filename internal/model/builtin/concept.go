@@ -19,10 +19,13 @@ var rawWord = regexp.MustCompile(`[\p{L}\d_$]+(?:(?:\.|::|-|/)[\p{L}\d_$]+)*`)
 func contentWords(s string) []word {
 	var out []word
 	seen := map[string]bool{}
-	for i, w := range rawWord.FindAllString(s, -1) {
-		low := strings.ToLower(w)
-		low = strings.TrimSuffix(low, "'s")
-		if stop[low] || stop[strings.Trim(low, "s")] && len(low) > 3 || len(w) < 2 && !strings.ContainsAny(w, "0123456789") {
+	all := rawWord.FindAllString(s, -1)
+	for i, w := range all {
+		low := strings.TrimSuffix(strings.ToLower(w), "'s")
+		if stop[low] || len(w) < 2 && !strings.ContainsAny(w, "0123456789") {
+			continue
+		}
+		if kindWords[low] && !inCompound(all, i) {
 			continue
 		}
 		ident := isIdentifier(w) && !looksLikeFile(w)
@@ -38,6 +41,26 @@ func contentWords(s string) []word {
 		}
 	}
 	return out
+}
+
+// inCompound says whether the kind word at i belongs to a compound noun: a
+// plain content word stands right before it, or a kind word or noun after it.
+func inCompound(all []string, i int) bool {
+	plain := func(w string) bool {
+		low := strings.ToLower(w)
+		return !stop[low] && !isIdentifier(w) && (w == low || w == strings.ToUpper(w))
+	}
+	if i > 0 && plain(all[i-1]) && !kindWords[strings.ToLower(all[i-1])] && !vague[strings.ToLower(all[i-1])] {
+		return true
+	}
+	if i > 0 && kindWords[strings.ToLower(all[i-1])] {
+		return true
+	}
+	if i+1 < len(all) {
+		next := strings.ToLower(all[i+1])
+		return plain(all[i+1]) && (kindWords[next] || !verbs[stem(next)] && !verbs[stem(next)+"e"] && !vague[next] && i > 0)
+	}
+	return false
 }
 
 // A concept is a content word with everything that may stand for it in code.
@@ -59,6 +82,7 @@ const (
 	weightPlain          = 1.0
 	weightVerb           = 0.75
 	weightWeak           = 0.55
+	weightVague          = 0.2
 	weightSteer          = 1.3
 	idfFloor             = 0.4
 	prefixMin            = 4
@@ -108,7 +132,9 @@ func concepts(words []word) []concept {
 		c.near = unique(c.near)
 		switch {
 		case w.ident:
-		case weak[low] || weak[stem(low)]:
+		case vague[low]:
+			c.weight = weightVague
+		case weak[low] || kindWords[low] || weak[stem(low)]:
 			c.weight = weightWeak
 		case c.verb:
 			c.weight = weightVerb
@@ -218,6 +244,7 @@ const (
 // joined as they would be in an identifier or a comment.
 func patterns(cs []concept) []string {
 	var names, triples, pairs []string
+	cs = telling(cs)
 	for i, c := range cs {
 		if c.ident {
 			names = append(names, `\b`+regexp.QuoteMeta(lastName(c.raw))+`\b`)
@@ -259,6 +286,20 @@ func patterns(cs []concept) []string {
 	}
 	if len(out) > patternsMax {
 		out = out[:patternsMax]
+	}
+	return out
+}
+
+// telling leaves out vague verbs.
+func telling(cs []concept) []concept {
+	var out []concept
+	for _, c := range cs {
+		if c.weight > weightVague {
+			out = append(out, c)
+		}
+	}
+	if len(out) == 0 {
+		return cs
 	}
 	return out
 }

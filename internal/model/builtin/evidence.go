@@ -200,6 +200,7 @@ type question struct {
 	scope      []string
 	steer      narrow
 	target     string // the one name that the question is about, "" if none
+	owner      string // its type or package, where the question says it
 	uses       bool   // where something is applied, set, handled: uses before declarations
 }
 
@@ -359,8 +360,11 @@ func (s *source) fit(q question, sc scored) float64 {
 			w *= bonusNamedDef / bonusDefinition
 		}
 	}
-	if q.target != "" && sc.def && sc.scope.name == q.target && (q.form == "what" || q.form == "definition") {
-		w *= 3
+	if q.target != "" && sc.scope.name == q.target && (q.form == "what" || q.form == "definition") {
+		if sc.def {
+			w *= 3
+		}
+		w *= q.owned(sc)
 	}
 	switch q.form {
 	case "how", "why", "what", "which", "whether":
@@ -383,6 +387,21 @@ func (s *source) fit(q question, sc scored) float64 {
 		w *= penaltyBare
 	}
 	return w
+}
+
+// owned prefers the definition that the question's qualifier means, and
+// functions over methods where it has none.
+func (q question) owned(sc scored) float64 {
+	recv := strings.Trim(sc.scope.receiver, "*")
+	switch {
+	case q.owner == "" && recv == "":
+		return 1.3
+	case q.owner == "", recv == q.owner, recv == "" && strings.Contains("/"+sc.path, "/"+q.owner):
+		return 1
+	case recv == "":
+		return 0.9
+	}
+	return 0.3
 }
 
 // declares says whether a line only declares a field, a variable or an import.

@@ -11,13 +11,22 @@ am do does did doing done has have had having can could will would shall should 
 those there here and or but if then else so as than when while where what which who whom whose why how i me my we us our
 you your they them their he she his her please exactly actually really just only also even still any some all every each
 both between one two either neither not no nor up off about me show tell find explain describe give list get go goes
-happens happen work works working code codebase project repo repository place places line lines part implementation implemented
+happens happen work works working code codebase project repo repository place places part implementation implemented
 implement implements definition defined define defines declared declare located locate live lives living used use uses using
 applied apply applies happening thing things way ways kind kinds sort sorts mean means meaning look looks see
-function functions method methods func type types struct structs class classes variable variables constant constants field fields file files
 source responsible exist exists made make makes take takes taken put within inside via through against after before during
 same different other another more most less least first last next own such very much many new old again upon until
-does doesn't don't isn't aren't won't can't anywhere somewhere everywhere package packages module modules library`)
+does doesn't don't isn't aren't won't can't anywhere somewhere everywhere`)
+
+// kindWords say what sort of thing is meant. They are a subject only inside a
+// compound: "content type", "function types".
+var kindWords = set(`function functions method methods func type types struct structs class classes variable variables constant
+constants field fields file files line lines package packages module modules interface interfaces library`)
+
+// vague verbs are what questions are asked with; code seldom says them.
+var vague = set(`enforce enforced handle handled store stored keep kept determine determined decide decides decided perform performed
+occur occurs cause caused affect affects deal dealt involve involved control controls controlled manage managed provide provided
+support supported ensure ensured achieve achieved treat treated process processed ends contain contains hold holds held`)
 
 // weak words are subjects, but so common in code that they tell places apart
 // badly.

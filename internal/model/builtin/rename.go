@@ -150,15 +150,56 @@ func (w *renaming) shape(r *run, all, with []line) bool {
 				}
 			}
 		}
+		odd, ok := r.oddQuotes(marks)
+		if !ok {
+			return false
+		}
 		for _, f := range batch {
-			w.lex(f, byPath[f], marks[f])
+			w.lex(f, byPath[f], marks[f], odd[f])
 		}
 	}
 	return w.shadows(r, with)
 }
 
+// oddQuotes finds, in files with lines so long that grep cut them, the lines
+// with an odd number of backquotes: only those open or close a raw string.
+func (r *run) oddQuotes(marks map[string][]line) (map[string]map[int]bool, bool) {
+	var calls []call
+	var who []string
+	for _, f := range sortedKeys(marks) {
+		for _, l := range marks[f] {
+			if cutLine(l.text) {
+				calls = append(calls, r.grep("^[^`]*`([^`]*`[^`]*`)*[^`]*$", f, false, grepAll))
+				who = append(who, f)
+				break
+			}
+		}
+	}
+	odd := map[string]map[int]bool{}
+	if len(calls) == 0 {
+		return odd, true
+	}
+	got, ok := r.do("Some lines are too long to see whole; counting their quotes.", calls...)
+	if !ok {
+		return nil, false
+	}
+	for i, g := range got {
+		odd[who[i]] = map[int]bool{}
+		for _, l := range grepLines(g.text, false) {
+			odd[who[i]][l.n] = true
+		}
+	}
+	return odd, true
+}
+
+const cutLineMin = 300 // bytes from which a line that ends in an ellipsis was cut by the tool
+
+func cutLine(text string) bool {
+	return len(text) > cutLineMin && strings.Contains(text[cutLineMin:], "…")
+}
+
 // lex walks the known lines of a file in order.
-func (w *renaming) lex(file string, lines, marks []line) {
+func (w *renaming) lex(file string, lines, marks []line, odd map[int]bool) {
 	text := map[int]string{}
 	for _, l := range append(append([]line(nil), lines...), marks...) {
 		text[l.n] = l.text
@@ -172,7 +213,16 @@ func (w *renaming) lex(file string, lines, marks []line) {
 	w.lexed[file] = map[int][]region{}
 	for _, n := range order {
 		inCode := l.open == ""
+		before := l
 		w.lexed[file][n] = l.regions(text[n])
+		if cutLine(text[n]) {
+			switch l = before; {
+			case odd[n] && l.open == "":
+				l.open, l.kind = "`", inString
+			case odd[n]:
+				l.open = ""
+			}
+		}
 		if f := strings.Fields(text[n]); inCode && len(f) >= 2 && f[0] == "package" && w.pkg[file] == "" {
 			w.pkg[file] = f[1]
 		}

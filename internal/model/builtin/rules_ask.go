@@ -19,7 +19,7 @@ func askRules(add adder) {
 	named := func(form string) func(*intent, input, []string, string) bool {
 		return func(it *intent, in input, m []string, s string) bool {
 			it.kind, it.form = kindAsk, form
-			it.old = lastName(in.name(m[1]))
+			it.old, it.new = lastName(in.name(m[1])), owner(in.name(m[1]))
 			it.subject = in.plain(s)
 			it.paths = append(it.paths, in.scope(s)...)
 			return isName(it.old) && (in.quoted(m[1]) || codeLike(in.name(m[1])) || strings.Contains(m[0], "function ") || strings.Contains(m[0], "method ") || strings.Contains(m[0], "type ")) &&

@@ -116,6 +116,8 @@ func isTest(p string) bool { return testPath.MatchString(p) }
 
 var sidePath = regexp.MustCompile(`(?i)(?:_bundle\.|(?:^|/)(?:vendor|third_party|node_modules|dist|generated|examples?|mocks?)/|example_|\.pb\.go$|_gen\.|\.min\.|CHANGELOG|(?:^|/)internal/testenv)`)
 
+var otherPlatform = regexp.MustCompile(`_(?:windows|plan9|wasm|js|wasip1|aix|solaris|dragonfly|netbsd|openbsd|freebsd|darwin|other|stub)\.\w+$`)
+
 // prior is how likely a file is what a person asks about, before its content.
 func prior(p string, aboutTests bool) float64 {
 	w := 1.0
@@ -125,6 +127,9 @@ func prior(p string, aboutTests bool) float64 {
 	if sidePath.MatchString(p) {
 		w *= 0.7
 	}
+	if otherPlatform.MatchString(p) {
+		w *= 0.75
+	}
 	switch path.Ext(p) {
 	case ".md", ".txt", ".rst", ".html", ".json", ".sum", ".lock", ".yaml", ".yml":
 		w *= 0.75
@@ -132,8 +137,7 @@ func prior(p string, aboutTests bool) float64 {
 	return w
 }
 
-// enclosed says whether a language indents what belongs to a definition, so
-// that the nearest definition above with less indentation encloses a line.
+// indent is a line's indentation, a tab counting as four.
 func indent(s string) int {
 	n := 0
 	for _, r := range s {

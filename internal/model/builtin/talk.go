@@ -86,7 +86,7 @@ func (r *run) unknown(it intent, n narrow) (string, bool) {
 		c.take(g)
 	}
 	groups := grouped(c.rank(q))
-	cites := cite(groups)
+	cites := cite(groups, q, c)
 	var b strings.Builder
 	b.WriteString(text + "\n")
 	if len(cites) > 0 {
