@@ -18,16 +18,20 @@
 //
 // # Invariants
 //
-//   - RUN-1 A rejected input has no consequence: TestRejectedHasNoConsequence.
-//   - RUN-2 Replaying the events of any history gives the live state:
-//     TestReplayEqualsLive, FuzzStep.
-//   - RUN-3 An outcome of an older epoch changes nothing: TestLateOutcome.
-//   - RUN-4 A run starts nothing while it is paused: TestPausedStartsNothing.
+// TestSimulation holds them all, over thousands of random schedules with
+// crashes in between; FuzzStep searches for more.
+//
+//   - RUN-1 A rejected input has no consequence, and Step never changes its
+//     argument.
+//   - RUN-2 Replaying the events of any history gives the live state, and the
+//     projection of request cycles finds no anomaly in it.
+//   - RUN-3 An outcome of an older epoch changes nothing.
+//   - RUN-4 No model call and no tool call begins while a run is paused.
 //   - RUN-5 An acknowledged steer is read by exactly one model call, or stays
-//     marked unread in a cycle that was stopped: TestSteersAreRead.
-//   - RUN-6 Follow-ups run in order, each once: TestFollowUpsInOrder.
-//   - RUN-7 Every tool call has exactly one result before the next model call
-//     begins and before its cycle closes: TestCallsAreAnswered.
+//     marked unread in a cycle that was stopped.
+//   - RUN-6 A queued follow-up runs exactly once, unless it was removed.
+//   - RUN-7 Every tool call has exactly one result, before the next model call
+//     begins and before its cycle closes.
 //
 // # Reading order
 //

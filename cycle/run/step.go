@@ -249,7 +249,7 @@ func (m *machine) openCalls() []Call {
 // answered handles a reply without calls: the run is complete, unless a steer
 // came that nobody has read yet.
 func (m *machine) answered(at time.Time, finish string) {
-	if len(m.s.Run.Unread) > 0 && !m.s.Run.Final {
+	if len(m.s.Run.Unread) > 0 {
 		m.iterate(at)
 		return
 	}
