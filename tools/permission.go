@@ -57,7 +57,7 @@ func Defaults() []Rule {
 		"ls = allow", "read = allow", "grep = allow", "find = allow", "search = allow", "symbols = allow", "references = allow",
 		"scratchpad = allow", "todo = allow", "write = allow", "edit = allow", "bash = ask",
 		// What is run or obeyed by other programs later, or by us.
-		"write(.git/**) = ask", "edit(.git/**) = ask", "write(**/.git/**) = ask", "edit(**/.git/**) = ask",
+		"write(**/.git/**) = ask", "edit(**/.git/**) = ask",
 		"write(.agent-lsp.toml) = ask", "edit(.agent-lsp.toml) = ask", "write(.agent-lsp/**) = ask", "edit(.agent-lsp/**) = ask",
 	} {
 		r, err := ParseRule(s, SourceDefault)

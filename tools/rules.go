@@ -140,7 +140,7 @@ func isFileTool(name string) bool {
 // specificity orders rules that match: a literal pattern before one with
 // wildcards, then the one with more literal text.
 func (r Rule) specificity() int {
-	n := len(strings.NewReplacer("*", "", "?", "").Replace(r.Pattern))*2 + len(strings.ReplaceAll(r.Tool, "*", ""))
+	n := len(strings.NewReplacer("*", "", "?", "", "/", "").Replace(r.Pattern))*2 + len(strings.ReplaceAll(r.Tool, "*", ""))
 	if r.Pattern != "" && !strings.ContainsAny(r.Pattern, "*?[{") {
 		n += 2 * ruleMax
 	}

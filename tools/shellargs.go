@@ -24,33 +24,35 @@ func harmlessVariable(name string) bool {
 
 // inertPrograms print or compute from their arguments and do nothing else, so
 // that arguments which aren't known do no harm.
-var inertPrograms = []string{"echo", "true", "false", ":", "sleep", "seq", "basename", "dirname", "test", "["}
+var inertPrograms = []string{"echo", "true", "false", ":", "sleep", "seq", "basename", "dirname"}
 
 // riskyArgs are options by which a program runs another, or writes where it
 // otherwise would not. A wildcard in a rule never covers them: the rule must
 // spell them out. An entry that ends in * is a beginning.
 var riskyArgs = map[string][]string{
-	"find":  {"-delete", "-fprint*", "-fls"},
-	"git":   {"--config-env*", "--exec-path*", "--upload-pack*", "--receive-pack*", "--exec*", "--ext-diff", "--extcmd*", "--open-files-in-pager*", "--output*", "--git-dir*", "--work-tree*", "--template*"},
-	"go":    {"-exec*", "--exec*", "-toolexec*", "--toolexec*", "-vettool*", "--vettool*", "-overlay*", "--overlay*", "-modfile*", "--modfile*", "-C*", "-w"},
-	"rg":    {"--pre", "--pre=*", "--hostname-bin*"},
-	"sed":   {"-i*", "--in-place*", "-f*", "--file*"},
-	"awk":   {"-f*", "--file*", "-i*", "-l*", "-E*", "--load*", "--include*"},
-	"sort":  {"-o*", "--output*", "--compress-program*"},
-	"tar":   {"-I*", "--use-compress-program*", "--to-command*", "--checkpoint-action*", "-F*", "--info-script*", "--new-volume-script*", "--rsh-command*"},
-	"make":  {"SHELL=*", "--eval*", "-E*", "MAKEFLAGS=*", "CC=*"},
-	"npm":   {"--script-shell*", "--node-options*", "--prefix*"},
-	"cargo": {"--config*"},
-	"rsync": {"-e*", "--rsh*", "--rsync-path*"},
-	"ssh":   {"-o*", "-F*"},
-	"scp":   {"-o*", "-F*", "-S*"},
-	"gcc":   {"-wrapper*", "-fplugin*", "-B*", "-specs*"},
-	"clang": {"-fplugin*", "-B*", "-Xclang"},
-	"curl":  {"-K*", "--config*"},
-	"wget":  {"--use-askpass*", "--config*", "-e*", "--execute*"},
-	"jq":    {"-L*"},
-	"tree":  {"-o*"},
-	"date":  {"-s*", "--set*"},
+	"find":   {"-delete", "-fprint*", "-fls"},
+	"git":    {"--config-env*", "--exec-path*", "--upload-pack*", "--receive-pack*", "--exec*", "--ext-diff", "--extcmd*", "--open-files-in-pager*", "--output*", "--git-dir*", "--work-tree*", "--template*"},
+	"go":     {"-exec*", "--exec*", "-toolexec*", "--toolexec*", "-vettool*", "--vettool*", "-overlay*", "--overlay*", "-modfile*", "--modfile*", "-C*", "-w"},
+	"rg":     {"--pre", "--pre=*", "--hostname-bin*"},
+	"sed":    {"-i*", "--in-place*", "-f*", "--file*"},
+	"awk":    {"-f*", "--file*", "-i*", "-l*", "-E*", "--load*", "--include*"},
+	"sort":   {"-o*", "--output*", "--compress-program*"},
+	"tar":    {"-I*", "--use-compress-program*", "--to-command*", "--checkpoint-action*", "-F*", "--info-script*", "--new-volume-script*", "--rsh-command*"},
+	"make":   {"SHELL=*", "--eval*", "-E*", "MAKEFLAGS=*", "CC=*"},
+	"npm":    {"--script-shell*", "--node-options*", "--prefix*"},
+	"cargo":  {"--config*"},
+	"rsync":  {"-e*", "--rsh*", "--rsync-path*"},
+	"ssh":    {"-o*", "-F*"},
+	"scp":    {"-o*", "-F*", "-S*"},
+	"gcc":    {"-wrapper*", "-fplugin*", "-B*", "-specs*"},
+	"clang":  {"-fplugin*", "-B*", "-Xclang"},
+	"curl":   {"-K*", "--config*"},
+	"wget":   {"--use-askpass*", "--config*", "-e*", "--execute*"},
+	"jq":     {"-L*"},
+	"tree":   {"-o*"},
+	"date":   {"-s*", "--set*"},
+	"printf": {"-v*"}, // evaluates its name
+	"test":   {"-v"}, "[": {"-v"},
 }
 
 // sameArgs are other names of programs in riskyArgs.

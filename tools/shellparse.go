@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sourcegraph/conc/panics"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -76,7 +77,9 @@ func (w ShellWord) quoted() string {
 // understand is Opaque.
 func ParseShell(line string) ShellScript {
 	p := &shellParser{}
-	p.parse(line, 0)
+	if panicked := panics.Try(func() { p.parse(line, 0) }); panicked != nil {
+		p.opaque("it confuses the parser: %v", panicked.Value)
+	}
 	for _, c := range p.out.Commands {
 		p.out.Network = p.out.Network || needsNetwork(c)
 		if p.out.Destroys == "" && destroys(c) {
@@ -379,10 +382,11 @@ func (p *shellParser) declare(d *syntax.DeclClause) {
 
 // braces gives the words that one stands for after brace expansion.
 func braces(w *syntax.Word) (words []ShellWord, ok bool) {
-	if !syntax.SplitBraces(w) {
+	split := &syntax.Word{Parts: slices.Clone(w.Parts)} // SplitBraces changes it, and Walk isn't done with w
+	if !syntax.SplitBraces(split) {
 		return []ShellWord{literalWord(w)}, true
 	}
-	for b, err := range expand.BracesSeq(nil, w) {
+	for b, err := range expand.BracesSeq(nil, split) {
 		if err != nil || len(words) == shellBracesMax {
 			return nil, false
 		}
