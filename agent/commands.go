@@ -142,7 +142,7 @@ func (e *Engine) cmdModel(ctx context.Context, s *session, _ *timeline, arg stri
 	}
 	name := s.row.Model
 	if name == "" {
-		name = e.parts.Settings.Model
+		name = e.settings().Model
 	}
 	r := e.modelsResult(ctx, name)
 	var b strings.Builder

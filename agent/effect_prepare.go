@@ -299,7 +299,7 @@ func (e *Engine) evidence(ctx context.Context, setID string, tokens func(string)
 		}
 	}
 	var out []snippet
-	left := e.parts.Settings.evidenceTokens()
+	left := e.settings().evidenceTokens()
 	for _, it := range set.Items {
 		text, ok := e.lines(it.Path, it.StartLine, it.EndLine)
 		if !ok {

@@ -11,6 +11,7 @@ import (
 	"github.com/agent-lsp/agent-lsp/agent/edits"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/run"
+	"github.com/agent-lsp/agent-lsp/internal/workspace"
 	"github.com/agent-lsp/agent-lsp/tools"
 )
 
@@ -39,7 +40,7 @@ func (t *timeline) runCalls(ctx context.Context, fx run.RunCalls) {
 
 // scope says for whom the calls of a run work.
 func (t *timeline) scope(r run.Run) edits.Scope {
-	s := edits.Scope{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, Mode: edits.Mode(t.e.parts.Settings.Edits)}
+	s := edits.Scope{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, Mode: edits.Mode(t.e.settings().Edits)}
 	t.view(func() {
 		if x := t.script.turnByID(r.TurnID); x != nil && x.submitted.Edits != "" {
 			s.Mode = edits.Mode(x.submitted.Edits)
@@ -74,13 +75,15 @@ func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files too
 // permitPaths opens what the person or their rules have just allowed and the
 // ledger would refuse: paths outside the workspace and secret-looking ones.
 func (t *timeline) permitPaths(req tools.Request, spec tools.Spec) {
-	access := edits.AccessRead
+	access := workspace.AccessRead
 	if !spec.ReadOnly {
-		access = edits.AccessWrite
+		access = workspace.AccessWrite
 	}
 	for _, target := range req.Targets {
 		if target.Outside || target.Secret {
-			t.e.parts.Edits.Permit(target.Abs, access)
+			if err := t.e.parts.Edits.Permit(target.Abs, access); err != nil {
+				t.e.logf("%s: %v", target.Abs, err)
+			}
 		}
 	}
 }
@@ -128,7 +131,7 @@ func (e *Engine) askPerson(ctx context.Context, r run.Run, q tools.Question) (a 
 		p.Options = append(p.Options, PermissionOption{ID: optionAlways, Kind: optionAlways, Name: "Always allow " + q.Rule})
 	}
 	p.Options = append(p.Options, PermissionOption{ID: optionNo, Kind: optionNo, Name: "No"})
-	ctx, cancel := context.WithTimeout(ctx, e.parts.Settings.permissionWait())
+	ctx, cancel := context.WithTimeout(ctx, e.settings().permissionWait())
 	defer cancel()
 	asked := 0
 	got := make(chan PermissionResult, 64)
@@ -164,7 +167,7 @@ func (e *Engine) askPerson(ctx context.Context, r run.Run, q tools.Question) (a 
 		}
 		return tools.Answer{Reason: why}, "", why
 	case <-ctx.Done():
-		return tools.Answer{}, "", fmt.Sprintf("no answer within %s", e.parts.Settings.permissionWait())
+		return tools.Answer{}, "", fmt.Sprintf("no answer within %s", e.settings().permissionWait())
 	}
 }
 
@@ -176,7 +179,7 @@ func (t *timeline) toolResult(ctx context.Context, c run.Call, res tools.Result,
 		detail = nil
 	}
 	out := cycle.ToolResult{CallID: c.ID, Status: cycle.ResultStatus(res.Status), Text: res.Text, MS: took.Milliseconds(), Detail: detail}
-	limit := t.e.parts.Settings.outputBytes()
+	limit := t.e.settings().outputBytes()
 	if len(res.Text) <= limit {
 		return out
 	}

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/agent/edits"
@@ -106,7 +105,8 @@ type Engine struct {
 	estimator contextplan.Estimator
 	verdicts  map[string]int // by session: the last verdict that its model was told
 	roots     []string
-	indexAt   atomic.Int64
+	effective Settings
+	sources   map[string]string // of the settings
 }
 
 // session is what clients share about a session.
@@ -124,7 +124,7 @@ func New(p Parts) *Engine {
 	return &Engine{
 		parts: p, base: ctx, stop: cancel, closing: make(chan struct{}),
 		timelines: map[string]*timeline{}, sessions: map[string]*session{}, clients: map[int]Client{},
-		slots: run.NewSlots(p.Settings.runsMax()), waiting: map[string]*timeline{}, desk: newDesk(),
+		slots: run.NewSlots(p.Settings.runsMax()), effective: p.Settings, sources: p.SettingSources, waiting: map[string]*timeline{}, desk: newDesk(),
 		asks: map[string]chan PermissionResult{}, verdicts: map[string]int{}, roots: []string{p.Root},
 	}
 }
@@ -138,6 +138,20 @@ func (e *Engine) Close() error {
 	})
 	e.running.Wait()
 	return nil
+}
+
+// settings are the ones in force now.
+func (e *Engine) settings() Settings {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.effective
+}
+
+// Reconfigure replaces the settings; what is under way keeps the old ones.
+func (e *Engine) Reconfigure(s Settings, sources map[string]string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.effective, e.sources = s, sources
 }
 
 func (e *Engine) now() time.Time { return e.parts.Now() }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -166,14 +167,14 @@ func (e *Engine) fileOutcomes(turnID string) []FileOutcome {
 		}
 	}
 	out := []FileOutcome{}
-	for path, diff := range diffs {
-		f := FileOutcome{Path: path, Diff: diff, Hunks: pending[path]}
-		for what, n := range decided[path] {
+	for file, diff := range diffs {
+		f := FileOutcome{Path: file, Diff: diff, Hunks: pending[file]}
+		for what, n := range decided[file] {
 			if what == "accept" || what == "reject" {
 				f.Hunks += n
 			}
 		}
-		f.Status = fileStatus(pending[path], decided[path])
+		f.Status = fileStatus(pending[file], decided[file])
 		out = append(out, f)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
@@ -306,22 +307,34 @@ func (e *Engine) docError(uri string, err error) {
 	}
 }
 
-// relative is a file's path inside the workspace with slashes, "" if it is outside.
+// relative is a file's path inside the workspace with slashes, "" if it is
+// outside. It takes URIs, absolute paths and paths that are relative already.
 func (e *Engine) relative(uri string) string {
-	p := workspace.PathOf(uri)
+	p := uri
+	if strings.HasPrefix(uri, "file:") {
+		var err error
+		if p, err = workspace.URIPath(uri); err != nil {
+			return ""
+		}
+	}
+	if !path.IsAbs(p) {
+		return p
+	}
 	for _, root := range e.rootsNow() {
 		if rest, ok := strings.CutPrefix(p, root+"/"); ok {
 			return rest
 		}
 	}
-	if !strings.HasPrefix(p, "/") {
-		return p
-	}
 	return ""
 }
 
 // uri is a workspace path as a file URI.
-func (e *Engine) uri(path string) string { return workspace.URIOf(e.parts.Root, path) }
+func (e *Engine) uri(p string) string {
+	if !path.IsAbs(p) {
+		p = path.Join(e.parts.Root, p)
+	}
+	return workspace.PathURI(p)
+}
 
 func (e *Engine) rootsNow() []string {
 	e.mu.Lock()

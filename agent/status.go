@@ -23,7 +23,7 @@ func (e *Engine) Status(ctx context.Context, p *SessionRef) (*StatusResult, erro
 	if err != nil && !(p.SessionID == "" && isCode(err, CodeNotFound)) {
 		return nil, err
 	}
-	name := e.parts.Settings.Model
+	name := e.settings().Model
 	if s != nil {
 		t, err := e.timeline(ctx, s.row.ID, p.BranchID)
 		if err != nil {
@@ -175,7 +175,7 @@ func (e *Engine) toolTokens(m ResolvedModel, r run.Run) int {
 
 // Models lists the models.
 func (e *Engine) Models(ctx context.Context, _ *Empty) (*ModelsResult, error) {
-	name := e.parts.Settings.Model
+	name := e.settings().Model
 	if s, err := e.session(ctx, ""); err == nil && s.row.Model != "" {
 		name = s.row.Model
 	}
@@ -214,11 +214,14 @@ func (e *Engine) ModelSet(ctx context.Context, p *ModelSetParams) (*ModelsResult
 
 // Config gives the effective settings.
 func (e *Engine) Config(context.Context, *Empty) (*ConfigResult, error) {
-	s := e.parts.Settings
+	s := e.settings()
+	e.mu.Lock()
+	sources := e.sources
+	e.mu.Unlock()
 	return &ConfigResult{Version: e.parts.Version, Settings: map[string]any{
 		"model": s.Model, "steps_max": s.stepsMax(), "runs_max": s.runsMax(), "edits": s.Edits, "permission_timeout": int(s.permissionWait().Seconds()),
 		"evidence_tokens": s.evidenceTokens(), "output_bytes": s.outputBytes(), "allow": s.Allow, "ask": s.Ask, "deny": s.Deny,
-	}, Sources: e.parts.SettingSources}, nil
+	}, Sources: sources}, nil
 }
 
 // Tools lists the tools.
@@ -349,4 +352,16 @@ func (e *Engine) SessionDelete(ctx context.Context, p *SessionRef) (*Empty, erro
 	delete(e.timelines, p.SessionID+"/main")
 	e.mu.Unlock()
 	return &Empty{}, nil
+}
+
+// Calibration says how well a model's tokens are estimated, "" before it
+// reported any.
+func (e *Engine) Calibration(modelName string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.estimator.Calibration(modelName)
+	if c.Samples == 0 {
+		return ""
+	}
+	return fmt.Sprintf("token estimates off by %.0f%% over %d calls", c.Error*100, c.Samples)
 }

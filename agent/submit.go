@@ -45,7 +45,7 @@ func (e *Engine) Submit(ctx context.Context, p *SubmitParams) (*SubmitResult, er
 	}
 	model := s.row.Model
 	if model == "" {
-		model = e.parts.Settings.Model
+		model = e.settings().Model
 	}
 	m, err := e.parts.Models.Resolve(ctx, model)
 	if err != nil {
@@ -159,11 +159,11 @@ func (e *Engine) submitInput(p *SubmitParams, text, model string, at time.Time) 
 	class := classify(p.Input)
 	return run.Submit{
 		At: at, ID: id, TurnID: turnID, RunID: e.parts.NewID("r"), Text: text, Delivery: cycle.Delivery(p.Delivery),
-		AutoIsFollowUp: e.parts.Settings.AutoDelivery == cycle.DeliveryFollowUp,
+		AutoIsFollowUp: e.settings().AutoDelivery == cycle.DeliveryFollowUp,
 		Submitted: cycle.Submitted{MessageID: id, TurnID: turnID, ClientRequestID: p.ClientRequestID, Source: p.Source, Mode: p.Mode,
 			Edits: p.Edits, IssueID: p.IssueID, OneOff: p.Durable != nil && !*p.Durable, Extra: extra},
 		Classified: &cycle.Classified{TurnID: turnID, Kind: class.Type, Confidence: class.Confidence, Method: class.Method, Time: at},
-		Model:      model, Max: e.parts.Settings.stepsMax(), IssueID: p.IssueID,
+		Model:      model, Max: e.settings().stepsMax(), IssueID: p.IssueID,
 	}, nil
 }
 

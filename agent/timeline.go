@@ -74,7 +74,7 @@ var errClosed = &Error{Code: CodeInvalidState, Message: "the agent is shutting d
 func (e *Engine) openTimeline(ctx context.Context, session, branch string) (*timeline, error) {
 	t := &timeline{e: e, session: session, branch: branch,
 		inbox: make(chan request, inboxMax), done: make(chan struct{}),
-		proj: cycle.NewState(cycle.Policy{Auto: e.parts.Settings.AutoDelivery}), meta: cycle.NewMetaState(), script: newTranscript(),
+		proj: cycle.NewState(cycle.Policy{Auto: e.settings().AutoDelivery}), meta: cycle.NewMetaState(), script: newTranscript(),
 		pins: map[string]cycle.PinChanged{}, epochs: map[int]*epoch{}, prompts: map[string][]model.Message{}, sent: map[string]bool{},
 	}
 	t.state.Phase = run.Idle

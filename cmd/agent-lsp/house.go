@@ -34,6 +34,7 @@ type house struct {
 	space   *workspace.Workspace
 	catalog *catalog.Catalog
 	config  config.Config
+	log     func(format string, args ...any)
 	closers []func()
 }
 
@@ -56,7 +57,7 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 	if o.log == nil {
 		o.log = func(string, ...any) {}
 	}
-	h := &house{}
+	h := &house{log: o.log}
 	defer func() {
 		if err != nil {
 			h.close()

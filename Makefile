@@ -1,0 +1,56 @@
+# make run    builds, and does the main job on a real repository: offline, no key
+# make test   everything that CI checks; installs what the tests need into .cache
+SHELL := /bin/bash
+BIN := bin/agent-lsp
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
+export CGO_ENABLED := 0
+
+.PHONY: build run test test-env vet test-go test-race test-neovim test-crash gen bench bench-retrieval bench-index clean help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+build: ## build bin/agent-lsp, one static file
+	@mkdir -p bin
+	go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/agent-lsp
+
+run: build ## the main job, on a copy of Go's net/http
+	@./bench/demo/run.sh $(abspath $(BIN))
+
+test: test-env vet test-go test-race test-neovim ## everything that CI checks
+
+test-env: ## install llama-server, Neovim, Chromium and tmux for the tests, by package name
+	@./internal/testenv/install-all.sh
+
+vet:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go vet ./...
+
+test-go: build ## all Go tests
+	go test ./...
+
+# The race detector needs cgo; it runs where goroutines are.
+RACE := ./agent/... ./rpc/... ./tools/... ./internal/workspace ./internal/store ./rag
+test-race: ## the concurrent packages under the race detector
+	CGO_ENABLED=1 go test -race -short $(RACE)
+
+test-neovim: build ## the plugin in the real editor
+	./editors/neovim/tests/run.sh $(abspath $(BIN))
+
+gen: ## generate the protocol's faces anew
+	go generate ./rpc/...
+
+bench: bench-index bench-start ## speed, as ratios measured side by side
+	go test -run '^$$' -bench . -benchtime 200ms ./cycle ./contextplan
+
+bench-start: build
+	go run ./bench/start -bin $(abspath $(BIN))
+
+bench-index: build
+	go run ./bench/index
+
+bench-retrieval: ## how well the search finds, against baselines; see bench/retrieval
+	go run ./bench/retrieval
+
+clean: ## remove what was built; .cache stays
+	rm -rf bin dist

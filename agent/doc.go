@@ -1,0 +1,33 @@
+// Package agent is the driver: it writes down what the machine decides, does
+// what the machine wishes, and shows everybody what came of it.
+//
+// # What it does
+//
+// An Engine is one workspace's agent. Submit takes a message; a timeline (one
+// goroutine a branch) hands it to cycle/run, appends the events, folds them,
+// publishes the change and starts the effects: prepare (retrieve and plan),
+// call the model, run the tools. The outcomes come back as inputs.
+//
+// # What it doesn't do
+//
+// It has no policy of its own about what may happen next (cycle/run), about
+// what the model sees (contextplan), about how text changes (agent/edits) or
+// about what is permitted (tools). It knows no JSON-RPC (rpc).
+//
+// # Invariants
+//
+//   - AGENT-1 Events are durable before they are folded, folded before they
+//     are published, published before their effects start: timeline.handle,
+//     TestPersistBeforeActing.
+//   - AGENT-2 Within a run each request begins with the whole previous one,
+//     until a compaction or a decision of the person: TestRequestsOnlyGrow.
+//   - AGENT-3 A RESULT goes out before the loop:current event that it causes:
+//     TestControlOrder.
+//   - AGENT-4 Every model request is attributable to a branch, a turn, a plan
+//     and a retrieval set: TestAttribution.
+//
+// # Reading order
+//
+// api.go (what can be asked), submit.go, timeline.go, effect_prepare.go with
+// context.go, effect_model.go, effect_tools.go, review.go, control.go.
+package agent

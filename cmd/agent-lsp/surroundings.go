@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-lsp/agent-lsp/agent"
+	"github.com/agent-lsp/agent-lsp/agent/edits"
+	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/internal/config"
+	"github.com/agent-lsp/agent-lsp/internal/workspace"
+	"github.com/agent-lsp/agent-lsp/rag"
+)
+
+// source is the workspace as the index sees it: what may be indexed, and each
+// file as the person sees it, unsaved buffers included.
+type source struct {
+	scan   *workspace.Scanner
+	ledger *edits.Ledger
+}
+
+func newSource(root string, ledger *edits.Ledger) (*source, error) {
+	scan, err := workspace.NewScanner(root)
+	if err != nil {
+		return nil, err
+	}
+	return &source{scan, ledger}, nil
+}
+
+// Root implements rag.Source.
+func (s *source) Root() string { return s.scan.Root() }
+
+// Files implements rag.Source.
+func (s *source) Files(ctx context.Context, paths []string) ([]rag.File, error) {
+	list, err := s.scan.Scan(ctx, paths)
+	out := make([]rag.File, 0, len(list))
+	for _, f := range list {
+		out = append(out, rag.File{Path: f.Path, Size: f.Size, ModTime: f.ModTime})
+	}
+	return out, err
+}
+
+// Read implements rag.Source.
+func (s *source) Read(path string) ([]byte, error) {
+	if s.ledger != nil {
+		if text, ok := s.ledger.Buffer(path); ok {
+			return []byte(text), nil
+		}
+	}
+	return s.scan.Read(path)
+}
+
+// touches collects changed paths and gives them to the index in batches.
+type touches struct {
+	index *rag.Index
+	mu    sync.Mutex
+	paths map[string]bool
+	wake  chan struct{}
+	end   chan struct{}
+	done  chan struct{}
+}
+
+// touchQuiet is how long the index waits for more changes: a burst of saves is
+// one batch, and a save is still found at once by a person's measure.
+const touchQuiet = 40 * time.Millisecond
+
+func newTouches(index *rag.Index) *touches {
+	t := &touches{index: index, paths: map[string]bool{}, wake: make(chan struct{}, 1), end: make(chan struct{}), done: make(chan struct{})}
+	go t.run()
+	return t
+}
+
+func (t *touches) add(path string) {
+	t.mu.Lock()
+	t.paths[path] = true
+	t.mu.Unlock()
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (t *touches) run() {
+	defer close(t.done)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { <-t.end; cancel() }()
+	for {
+		select {
+		case <-t.wake:
+		case <-t.end:
+			return
+		}
+		select {
+		case <-time.After(touchQuiet):
+		case <-t.end:
+			return
+		}
+		t.mu.Lock()
+		list := make([]string, 0, len(t.paths))
+		for p := range t.paths {
+			list = append(list, p)
+		}
+		t.paths = map[string]bool{}
+		t.mu.Unlock()
+		if len(list) > 0 {
+			_ = t.index.Update(ctx, list) // what fails shows in the index's own status
+		}
+	}
+}
+
+func (t *touches) close() {
+	close(t.end)
+	<-t.done
+}
+
+// instructionNames are the files of project instructions that people have, in
+// the order in which they are looked for; the first of each kind counts.
+var instructionNames = []string{"AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"}
+
+// instructionMax bounds one such file.
+const instructionMax = 32 << 10
+
+func instructions(h *house) []agent.Instruction {
+	var out []agent.Instruction
+	for _, name := range instructionNames {
+		data, err := os.ReadFile(filepath.Join(h.space.Root(), name))
+		if err != nil || len(strings.TrimSpace(string(data))) == 0 {
+			continue
+		}
+		if len(data) > instructionMax {
+			data = append(data[:instructionMax:instructionMax], "\n[cut]"...)
+		}
+		return append(out, agent.Instruction{Path: name, Text: string(data)})
+	}
+	return out
+}
+
+// settingsOf is the engine's part of the settings.
+func settingsOf(f config.File) agent.Settings {
+	return agent.Settings{Model: f.Model, StepsMax: f.StepsMax, RunsMax: f.RunsMax, AutoDelivery: cycle.Delivery(f.Delivery), Edits: f.Edits,
+		PermissionSecs: f.PermissionTimeout, EvidenceTokens: f.EvidenceTokens, OutputBytes: f.OutputBytes,
+		Allow: f.Permissions.Allow, Ask: f.Permissions.Ask, Deny: f.Permissions.Deny}
+}
+
+// reconfigure takes the editor's settings.
+func (h *house) reconfigure(settings []byte) {
+	c, err := config.Load(h.space.Root(), settings)
+	if err != nil {
+		h.log("the new settings were not taken: %v", err)
+		return
+	}
+	h.config = c
+	h.engine.Reconfigure(settingsOf(c.File), c.Sources)
+}
+
+// tips are three things to try that fit this repository, made from its index.
+func tips(index *rag.Index) []string {
+	out := []string{}
+	if names := index.Notable(3); len(names) > 0 {
+		out = append(out, fmt.Sprintf("where is %s used?", names[0]))
+		if len(names) > 1 {
+			out = append(out, fmt.Sprintf("how does %s work?", names[1]))
+		}
+		if len(names) > 2 {
+			out = append(out, fmt.Sprintf("rename %s to …", names[2]))
+		}
+	}
+	return out
+}
