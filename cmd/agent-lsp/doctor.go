@@ -88,8 +88,7 @@ func (h *house) findings(ctx context.Context) []finding {
 		}
 		list = append(list, f)
 	}
-	sandbox := shellSays(h.space.Root())
-	return append(list, sandbox)
+	return append(list, sandboxFinding())
 }
 
 func (c doctorCmd) print(w io.Writer, list []finding) error {

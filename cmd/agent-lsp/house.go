@@ -79,7 +79,8 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 		return nil, err
 	}
 	h.closers = append(h.closers, func() { h.store.Close() })
-	h.catalog = catalog.New(h.config)
+	h.catalog = catalog.New(modelSettings(h.config.File))
+	h.closers = append(h.closers, h.catalog.Close)
 
 	var engine *agent.Engine
 	var ready sync.RWMutex // callbacks come before the engine is there
@@ -105,7 +106,7 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 		return nil, err
 	}
 	h.index, err = rag.Open(places.index, source, rag.Options{
-		OnStatus: func(s rag.Status) { with(func(e *agent.Engine) { e.IndexHappened(s) }) }, Log: o.log})
+		OnStatus: func(s rag.Status) { with(func(e *agent.Engine) { e.IndexHappened(s) }) }})
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +115,16 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 	h.closers = append(h.closers, touched.close)
 
 	registry := tools.NewRegistry(tools.Builtin()...)
+	shell, err := newShell(root)
+	if err != nil {
+		return nil, err
+	}
 	rules, err := newPermissions(ctx, h, root)
 	if err != nil {
 		return nil, err
 	}
 	e := agent.New(agent.Parts{
-		Root: root, Store: h.store, Index: h.index, Edits: h.ledger, Tools: registry, Models: models{h.catalog}, Shell: tools.NewShell(shellOptions(root)),
+		Root: root, Store: h.store, Index: h.index, Edits: h.ledger, Tools: registry, Models: models{h.catalog}, Shell: shell,
 		Permissions: rules, Settings: settingsOf(h.config.File), SettingSources: h.config.Sources, Version: version,
 		Now: time.Now, NewID: newID, Log: o.log, SourceText: source.Read, Instructions: func() []agent.Instruction { return instructions(h) },
 		Touched: touched.add, Tips: func() []string { return tips(h.index) },

@@ -20,7 +20,7 @@ import (
 var version = "0.1.0-dev"
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == tools.ExecArg { // the supervisor of one shell command
+	if len(os.Args) > 1 && os.Args[1] == execArg { // the supervisor of one shell command
 		os.Exit(tools.ExecMain(os.Args[2:]))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -13,6 +13,8 @@ import (
 	"github.com/agent-lsp/agent-lsp/agent/edits"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/internal/config"
+	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/model/catalog"
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
 	"github.com/agent-lsp/agent-lsp/rag"
 )
@@ -172,4 +174,16 @@ func tips(index *rag.Index) []string {
 		}
 	}
 	return out
+}
+
+// modelSettings is the catalog's part of the settings.
+func modelSettings(f config.File) catalog.Settings {
+	s := catalog.Settings{Aliases: f.Aliases, Providers: map[string]catalog.Provider{}, Models: map[string]model.Caps{}}
+	for name, p := range f.Providers {
+		s.Providers[name] = catalog.Provider{BaseURL: p.BaseURL, KeyEnv: p.KeyEnv}
+	}
+	for name, m := range f.Models {
+		s.Models[name] = model.Caps{ContextWindow: m.ContextWindow, OutputLimit: m.OutputLimit, USDPerMIn: m.USDPerMIn, USDPerMOut: m.USDPerMOut}
+	}
+	return s
 }
