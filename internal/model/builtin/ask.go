@@ -3,6 +3,7 @@ package builtin
 import (
 	"fmt"
 	"regexp"
+	"sort"
 	"strings"
 )
 
@@ -16,8 +17,8 @@ const (
 	followNames   = 3
 	referencesMax = 60
 	unseenBar     = 4  // lines that speak of a word, below which it is looked for alone
-	upwardTop     = 12 // of the best lines, those whose definition is looked for
-	upwardLines   = 70 // lines above them that are read for it
+	upwardTop     = 40 // of the best lines, those whose definition is looked for
+	upwardLines   = 110 // lines above them that are read for it
 )
 
 // ask answers a question: search and grep side by side, read the best places,
@@ -267,12 +268,14 @@ func (r *run) upward(c *corpus, ranked []scored) []call {
 	}
 	var calls []call
 	asked := map[string]bool{}
-	for i, s := range ranked {
-		if i == upwardTop || len(calls) == readsSecond {
+	best := append([]scored(nil), ranked[:min(len(ranked), upwardTop)]...)
+	sort.SliceStable(best, func(i, j int) bool { return best[i].own > best[j].own })
+	for _, s := range best {
+		if len(calls) == readsSecond {
 			break
 		}
 		f := c.file(s.path)
-		if s.scope.name != "" || !f.read[s.n] || languageOf(s.path).prose {
+		if s.scope.name != "" || s.note || !f.read[s.n] || languageOf(s.path).prose {
 			continue
 		}
 		to := s.n

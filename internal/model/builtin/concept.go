@@ -136,7 +136,7 @@ func concepts(words []word) []concept {
 			c.weight = weightVague
 		case weak[low] || kindWords[low] || weak[stem(low)]:
 			c.weight = weightWeak
-		case c.verb:
+		case c.verb && !strings.HasSuffix(low, "s"): // "redirects" is a noun here, "redirected" is not
 			c.weight = weightVerb
 		}
 		out = append(out, c)

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"math"
+	"regexp"
 	"sort"
 	"strings"
 )
@@ -216,10 +217,12 @@ const (
 	bonusUse         = 1.3  // a compound name used, where the question asks for uses
 	penaltyDeclared  = 0.7
 	bonusComment     = 1.2
-	penaltyComment   = 0.9
+	penaltyComment   = 0.75
 	penaltyBare      = 0.6 // few words besides the matched ones: braces, imports
+	bonusCalled      = 1.3 // a definition that the best lines call
+	calledTop        = 8
 	conceptsBits     = 30
-	coverageExponent = 1.5
+	coverageExponent = 2.0
 )
 
 // rank scores every known line, best first. Ties end in path and line.
@@ -236,6 +239,51 @@ func (c *corpus) rank(q question) []scored {
 		}
 		out = append(out, c.files[p].rank(q, weights, total, prior(p, q.aboutTests))...)
 	}
+	order(out)
+	if called := called(out, q); len(called) > 0 {
+		for i := range out {
+			if out[i].def && called[out[i].scope.name] {
+				out[i].score *= bonusCalled
+			}
+		}
+		order(out)
+	}
+	return out
+}
+
+// called are the names, near to the question by their own words, that the best
+// lines of code call: what the best place calls may be where it happens.
+func called(ranked []scored, q question) map[string]bool {
+	out := map[string]bool{}
+	for i, s := range ranked {
+		if i == calledTop {
+			break
+		}
+		if s.note || isTest(s.path) && !q.aboutTests {
+			continue
+		}
+		for _, m := range callForm.FindAllStringSubmatch(s.text, -1) {
+			if s.def && m[1] == s.scope.name {
+				continue
+			}
+			f, hits := featuresOf(m[1]), 0
+			for _, c := range q.concepts {
+				if c.match(f) >= strengthSynonym {
+					hits++
+				}
+			}
+			if hits >= 2 {
+				out[m[1]] = true
+			}
+		}
+	}
+	return out
+}
+
+var callForm = regexp.MustCompile(`([\p{L}_][\p{L}\d_]*)\(`)
+
+// order sorts best first; ties end in path and line.
+func order(out []scored) {
 	sort.Slice(out, func(i, j int) bool {
 		a, b := out[i], out[j]
 		if a.score != b.score {
@@ -246,7 +294,6 @@ func (c *corpus) rank(q question) []scored {
 		}
 		return a.n < b.n
 	})
-	return out
 }
 
 // weigh gives a concept less weight the more of the known lines speak of it.
@@ -371,7 +418,7 @@ func (s *source) fit(q question, sc scored) float64 {
 		if sc.note {
 			w *= bonusComment
 		}
-	case "where", "find":
+	case "where", "find", "definition":
 		if sc.note {
 			w *= penaltyComment
 		}
@@ -407,6 +454,9 @@ func (q question) owned(sc scored) float64 {
 // declares says whether a line only declares a field, a variable or an import.
 func declares(text string) bool {
 	t := strings.TrimSpace(text)
+	if i := strings.Index(t, " //"); i > 0 {
+		t = strings.TrimSpace(t[:i])
+	}
 	if strings.ContainsAny(t, "(=") && !strings.HasPrefix(t, "import") {
 		return false
 	}

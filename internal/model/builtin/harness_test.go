@@ -203,6 +203,7 @@ func (s *shop) grep(a toolArgs) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	whole := regexp.MustCompile("(?m)" + flags + a.Pattern)
 	limit := a.Limit
 	if limit == 0 {
 		limit = 100
@@ -211,6 +212,9 @@ func (s *shop) grep(a toolArgs) (string, error) {
 	found := 0
 	for _, p := range s.paths() {
 		if a.Path != "" && a.Path != "." && p != a.Path && !strings.HasPrefix(p, a.Path+"/") {
+			continue
+		}
+		if !whole.MatchString(s.files[p]) {
 			continue
 		}
 		for i, l := range s.lines(p) {

@@ -71,7 +71,7 @@ func sortUses(name string, got []result, q question) (uses, defs, other []line) 
 			}
 		}
 	}
-	order := func(list []line) {
+	arrange := func(list []line) {
 		sort.SliceStable(list, func(i, j int) bool {
 			a, b := list[i], list[j]
 			if pa, pb := prior(a.path, q.aboutTests), prior(b.path, q.aboutTests); pa != pb {
@@ -83,9 +83,9 @@ func sortUses(name string, got []result, q question) (uses, defs, other []line) 
 			return a.n < b.n
 		})
 	}
-	order(uses)
-	order(defs)
-	order(other)
+	arrange(uses)
+	arrange(defs)
+	arrange(other)
 	return uses, defs, other
 }
 
