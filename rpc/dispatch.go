@@ -170,7 +170,7 @@ func (s *Server) cancelRequest(_ context.Context, params jsonrpc2.RawMessage) (a
 	var p struct {
 		ID json.RawMessage `json:"id"`
 	}
-	if err := decode(params, &p); err != nil {
+	if err := decodeParams(params, &p); err != nil {
 		return nil, err
 	}
 	key := string(p.ID)
@@ -204,7 +204,7 @@ func idKey(id jsonrpc2.ID) string {
 func ours[P, R any](method string, f func(context.Context, *P) (R, error)) route {
 	return route{call: func(ctx context.Context, params jsonrpc2.RawMessage) (any, error) {
 		p := new(P)
-		if err := decode(params, p); err != nil {
+		if err := decodeParams(params, p); err != nil {
 			return nil, badParams(method, err)
 		}
 		result, err := f(ctx, p)
@@ -220,7 +220,7 @@ func ours[P, R any](method string, f func(context.Context, *P) (R, error)) route
 func decoded[P, R any](method string, f func(context.Context, *P) (R, error)) route {
 	return route{call: func(ctx context.Context, params jsonrpc2.RawMessage) (any, error) {
 		p := new(P)
-		if err := decode(params, p); err != nil {
+		if err := decodeParams(params, p); err != nil {
 			return nil, badParams(method, err)
 		}
 		return f(ctx, p)
@@ -244,7 +244,7 @@ func standard[P, R any](method string, f func(context.Context, *P) (R, error)) r
 func told[P any](f func(context.Context, *P) error) route {
 	return route{inline: true, call: func(ctx context.Context, params jsonrpc2.RawMessage) (any, error) {
 		p := new(P)
-		if err := decode(params, p); err != nil {
+		if err := decodeParams(params, p); err != nil {
 			return nil, err
 		}
 		return nil, f(ctx, p)

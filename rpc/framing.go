@@ -77,7 +77,7 @@ func (s *stream) readFrame(ctx context.Context) ([]byte, int64, error) {
 			return nil, 0, err
 		}
 		if length > s.limit {
-			if err := s.skip(ctx, length); err != nil {
+			if err := s.skip(length); err != nil {
 				return nil, 0, err
 			}
 			continue
@@ -86,7 +86,7 @@ func (s *stream) readFrame(ctx context.Context) ([]byte, int64, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if body = s.usable(ctx, body); body != nil {
+		if body = s.usable(body); body != nil {
 			return body, int64(header + length), nil
 		}
 	}
@@ -116,7 +116,7 @@ func (s *stream) readHeader() (length, size int, err error) {
 			return length, size, nil
 		}
 		name, value, ok := strings.Cut(field, ":")
-		if !ok {
+		if !ok || !isFieldName(name) {
 			return 0, size, fmt.Errorf("%w: %.40q is no header field", ErrBrokenHeader, field)
 		}
 		if !strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
@@ -128,6 +128,11 @@ func (s *stream) readHeader() (length, size int, err error) {
 		}
 		length = n
 	}
+}
+
+// isFieldName tells a header field from whatever else a peer may have printed.
+func isFieldName(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
 // readBody reads length bytes into a buffer that grows as they come.
@@ -151,7 +156,7 @@ func (s *stream) readBody(length int) ([]byte, error) {
 }
 
 // skip passes over a message that is too long and tells the sender.
-func (s *stream) skip(ctx context.Context, length int) error {
+func (s *stream) skip(length int) error {
 	head := make([]byte, min(length, idScanBytes))
 	if _, err := io.ReadFull(s.in, head); err != nil {
 		return fmt.Errorf("the input ends in the middle of a message of %d bytes: %w", length, io.ErrUnexpectedEOF)
@@ -160,7 +165,7 @@ func (s *stream) skip(ctx context.Context, length int) error {
 		return fmt.Errorf("the input ends in the middle of a message of %d bytes: %w", length, io.ErrUnexpectedEOF)
 	}
 	id, _ := scanID(head)
-	s.refuse(ctx, id, jsonrpc2.InvalidRequest,
+	s.refuse(id, jsonrpc2.InvalidRequest,
 		fmt.Sprintf("the message has %d bytes, more than the %d that are taken", length, s.limit),
 		"send less at once")
 	return nil
@@ -169,10 +174,10 @@ func (s *stream) skip(ctx context.Context, length int) error {
 // usable returns the message if the connection can take it. One that it can't
 // take is answered, and nil returned; a response without a result is mended,
 // for some clients leave a null result out and a call waits for it.
-func (s *stream) usable(ctx context.Context, body []byte) []byte {
+func (s *stream) usable(body []byte) []byte {
 	if !json.Valid(body) {
 		id, _ := scanID(body[:min(len(body), idScanBytes)])
-		s.refuse(ctx, id, jsonrpc2.ParseError, "the message is no valid JSON", "")
+		s.refuse(id, jsonrpc2.ParseError, "the message is no valid JSON", "")
 		return nil
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) {
@@ -183,7 +188,7 @@ func (s *stream) usable(ctx context.Context, body []byte) []byte {
 	}
 	id, method := scanID(body)
 	if method || id == nil || string(id) == "null" {
-		s.refuse(ctx, id, jsonrpc2.InvalidRequest, "the message is no JSON-RPC 2.0 request, notification or response", "")
+		s.refuse(id, jsonrpc2.InvalidRequest, "the message is no JSON-RPC 2.0 request, notification or response", "")
 		return nil
 	}
 	mended := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":null}`, id)
@@ -223,7 +228,7 @@ func scanID(body []byte) (id json.RawMessage, method bool) {
 }
 
 // refuse answers a message that the connection never sees.
-func (s *stream) refuse(ctx context.Context, id json.RawMessage, code jsonrpc2.Code, message, hint string) {
+func (s *stream) refuse(id json.RawMessage, code jsonrpc2.Code, message, hint string) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
@@ -242,12 +247,18 @@ func (s *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 	return m, n, err
 }
 
-// Write sends one message. A response that is too long is replaced by an error.
-func (s *stream) Write(_ context.Context, m jsonrpc2.Message) (int64, error) {
+// Write sends one message.
+func (s *stream) Write(ctx context.Context, m jsonrpc2.Message) (int64, error) {
 	data, err := jsonrpc2.EncodeMessage(m)
 	if err != nil {
 		return 0, err
 	}
+	return s.WriteFrame(ctx, data)
+}
+
+// WriteFrame sends one encoded message, or the answers to a batch. A response
+// that is too long is replaced by an error.
+func (s *stream) WriteFrame(_ context.Context, data []byte) (int64, error) {
 	if len(data) > s.limit {
 		if data = tooLong(data, s.limit); data == nil {
 			return 0, nil
@@ -294,6 +305,15 @@ func (s *stream) written(data []byte) {
 	waiting := len(s.after)
 	s.mu.Unlock()
 	if waiting == 0 {
+		return
+	}
+	if bytes.HasPrefix(data, []byte("[")) {
+		var batch []json.RawMessage
+		if json.Unmarshal(data, &batch) == nil {
+			for _, one := range batch {
+				s.written(one)
+			}
+		}
 		return
 	}
 	m, err := jsonrpc2.DecodeMessage(data)

@@ -18,7 +18,7 @@ type method struct {
 func typed[P, R any](name string, f func(protocol.Server, context.Context, *P) (*R, error)) method {
 	return method{name, func(ctx context.Context, s protocol.Server, params jsonrpc2.RawMessage) (any, error) {
 		p := new(P)
-		if err := decode(params, p); err != nil {
+		if err := decodeParams(params, p); err != nil {
 			return nil, badParams(name, err)
 		}
 		r, err := f(s, ctx, p)

@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"sync"
 
 	lsp "go.lsp.dev/protocol"
@@ -51,8 +53,13 @@ type (
 	}
 )
 
+var errNoURI = errors.New("textDocument.uri is missing")
+
 func (s *Server) didOpen(ctx context.Context, p *didOpen) error {
 	d := p.TextDocument
+	if d.URI == "" {
+		return errNoURI
+	}
 	s.docs.touch(d.URI, d.Version)
 	s.gate.sync(ctx, len(d.Text), func(e Engine) { e.DidOpen(d.URI, d.LanguageID, d.Version, d.Text) })
 	return nil
@@ -65,10 +72,13 @@ func (s *Server) didChange(ctx context.Context, p *didChange) error {
 		size += len(c.Text)
 	}
 	d := p.TextDocument
-	var err error
+	if d.URI == "" {
+		return errNoURI
+	}
 	s.gate.sync(ctx, size, func(e Engine) {
-		if err = e.DidChange(d.URI, d.Version, changes); err != nil {
+		if err := e.DidChange(d.URI, d.Version, changes); err != nil {
 			s.log.Warn("a change of a document does not fit", "uri", d.URI, "version", d.Version, "error", err)
+			s.peer.logMessage(messageWarning, fmt.Sprintf("version %d of %s does not fit: %v", d.Version, d.URI, err))
 		}
 	})
 	s.docs.touch(d.URI, d.Version)

@@ -29,13 +29,22 @@ func encode(v any) (jsonrpc2.RawMessage, error) {
 	return jsonv2.Marshal(v, ownJSON)
 }
 
-// decode reads params or a result into one of our values; absent and null
-// leave it alone, unknown fields are passed over.
+// decode reads a result into one of our values; absent and null leave it alone,
+// unknown fields are passed over.
 func decode(raw []byte, v any) error {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
 	return json.Unmarshal(raw, v)
+}
+
+// decodeParams reads params, which are always objects: an empty list is what
+// some languages make of an empty one.
+func decodeParams(raw []byte, v any) error {
+	if string(raw) == "[]" {
+		return nil
+	}
+	return decode(raw, v)
 }
 
 // codec writes what is encoded already as it is, and LSP's types by their own code.
