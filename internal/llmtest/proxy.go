@@ -41,11 +41,12 @@ type Proxy struct {
 
 // Request is one model request that the proxy saw.
 type Request struct {
-	Path   string
-	Header http.Header
-	Body   []byte
-	At     time.Time
-	Fault  Fault
+	Path       string
+	Header     http.Header
+	Body       []byte
+	At         time.Time
+	RemoteAddr string
+	Fault      Fault
 
 	done       chan struct{}
 	clientGone bool
@@ -230,7 +231,7 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) record(r *http.Request, body []byte) (*Request, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rec := &Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body, At: time.Now(), Fault: p.always, done: make(chan struct{})}
+	rec := &Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body, At: time.Now(), RemoteAddr: r.RemoteAddr, Fault: p.always, done: make(chan struct{})}
 	if text := r.Header.Get(FaultHeader); text != "" {
 		f, err := ParseFault(text)
 		if err != nil {
@@ -251,7 +252,12 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, body []byte, f F
 	out := r.Clone(r.Context())
 	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.target.Scheme, p.target.Host, p.target.Host, ""
 	out.URL.Path = strings.TrimSuffix(p.target.Path, "/") + r.URL.Path
-	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.Body, _ = out.GetBody()
+	out.ContentLength = int64(len(body))
+	// The server may close a kept connection just when it is used again; marked
+	// so, net/http takes a new one.
+	out.Header["X-Idempotency-Key"] = []string{}
 	out.Header.Del(FaultHeader)
 	res, err := p.client.RoundTrip(out)
 	if err != nil {
