@@ -66,6 +66,21 @@ type EditWithdrawn struct {
 	Time time.Time `json:"time,omitzero"`
 }
 
+// StepAmended replaces the step of one file in an operation that was recorded
+// but could not be made as it was, because the person had typed meanwhile.
+type StepAmended struct {
+	OpID string    `json:"opId"`
+	File FileStep  `json:"file"`
+	Time time.Time `json:"time,omitzero"`
+}
+
+// FileRenamed moves the review state of a file along with the file.
+type FileRenamed struct {
+	From string    `json:"from"`
+	To   string    `json:"to"`
+	Time time.Time `json:"time,omitzero"`
+}
+
 // HunkDecided is the person's word on one hunk. Outcome is "resolved", or
 // "conflict" where both texts had to be kept. Edited says that the person had
 // changed the agent's text before.
@@ -123,6 +138,11 @@ func (RejectUndone) Type() string  { return RuntimePrefix + "reject-undone" }
 func (FilesRestored) Type() string { return RuntimePrefix + "files-restored" }
 func (FileSynced) Type() string    { return RuntimePrefix + "file-synced" }
 
+func (StepAmended) Type() string { return RuntimePrefix + "step-amended" }
+func (FileRenamed) Type() string { return RuntimePrefix + "file-renamed" }
+
+func (StepAmended) isEvent()   {}
+func (FileRenamed) isEvent()   {}
 func (HunksProposed) isEvent() {}
 func (EditApplied) isEvent()   {}
 func (EditWithdrawn) isEvent() {}
@@ -134,4 +154,5 @@ func (FileSynced) isEvent()    {}
 var _ = []struct{}{
 	register[HunksProposed](), register[EditApplied](), register[EditWithdrawn](), register[HunksDecided](),
 	register[RejectUndone](), register[FilesRestored](), register[FileSynced](),
+	register[StepAmended](), register[FileRenamed](),
 }

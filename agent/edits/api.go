@@ -62,7 +62,7 @@ type Mode string
 const (
 	ModeReview Mode = "review" // in the text at once, hunks pending
 	ModeAsk    Mode = "ask"    // nothing is written until accepted
-	ModeHold   Mode = "hold"   // as ask, and accepting is refused: a dry run
+	ModeHold   Mode = "hold"   // as ask: a dry run, that nobody is expected to accept
 )
 
 // Scope says for whom a set of calls works: it is stamped on the hunks.
@@ -79,6 +79,7 @@ type Config struct {
 	Editor    Editor           // may be nil; see SetEditor
 	Encoding  text.Encoding    // of ranges; "" = UTF-16
 	Now       func() time.Time // stamps events; nil = time.Now
+	Salt      string           // makes this process's ids different from any other's; \"\" = random
 	Changed   func(c Changed)  // called after hunks changed, without locks held; must not block; may be nil
 }
 
@@ -186,15 +187,6 @@ type Restored struct {
 	Skipped []FileChange
 }
 
-// Access is a permission for a path that is otherwise refused.
-type Access int
-
-// The accesses.
-const (
-	AccessRead Access = iota
-	AccessWrite
-)
-
 // surface is all that a Ledger offers, in one place. Everything is safe for
 // concurrent use. Paths may be workspace-relative, absolute, or file URIs.
 type surface interface {
@@ -214,7 +206,7 @@ type surface interface {
 	DidRename(oldURI, newURI string) error
 	DiskChanged(paths []string) // absolute or workspace-relative; folders are ignored
 	SetEditor(e Editor, enc text.Encoding)
-	Permit(path string, a Access) // the person allowed it; until the ledger ends
+	Permit(path string, a workspace.Access) error // the person allowed it; until the ledger ends
 
 	Hunks(f Filter) []HunkView // in path order, then from top to bottom
 	Pending() (hunks, files int)

@@ -152,6 +152,24 @@ func (f File) Delete(ref Ref, held bool, id func() string) (File, error) {
 	return File{person: true, shown: held, parts: []part{{hunk: h}}}, nil
 }
 
+// Withhold takes the agent's text out of what is shown, and keeps the hunks: for
+// a buffer that was closed, or lost, before it was saved.
+func (f File) Withhold() File {
+	if !f.person || !f.agent {
+		return f
+	}
+	f.parts = append([]part(nil), f.parts...)
+	for i := range f.parts {
+		h := f.parts[i].hunk.fold()
+		if h.Kind != kindRejected {
+			h.Held, h.Ref, h.Shown = true, h.Base, h.Base
+		}
+		f.parts[i].hunk = h
+	}
+	f.shown = true
+	return f.settle()
+}
+
 func shift(edits []text.Edit, d int) []text.Edit {
 	out := make([]text.Edit, len(edits))
 	for i, e := range edits {

@@ -201,3 +201,6 @@ func (f File) Check() error {
 
 // agentText is the text that the agent wants, before what the person did to it.
 func (f File) agentText() string { return f.join(func(h *Hunk) string { return h.Agent }) }
+
+// Plain says that there is nothing in the state but the text.
+func (f File) Plain() bool { return len(f.parts) == 0 && f.person == f.shown && f.shown == f.agent }

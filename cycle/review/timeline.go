@@ -34,6 +34,9 @@ type moment struct {
 // Reset forgets everything: after an accept there is no way back.
 func (t *Timeline) Reset() { *t = Timeline{} }
 
+// Empty says that there is nothing to go back to.
+func (t *Timeline) Empty() bool { return len(t.states) == 0 }
+
 // Op records that an operation turned pre into post.
 func (t *Timeline) Op(pre, post File) {
 	t.before(pre)

@@ -1,0 +1,132 @@
+package edits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/cycle/review"
+	"github.com/agent-lsp/agent-lsp/internal/text"
+	"github.com/agent-lsp/agent-lsp/internal/workspace"
+)
+
+// Load rebuilds the ledger from the workspace's recorded events, and brings it
+// in step with the disk as the package comment says. It is called once, before
+// anything else. A file that can't be read is left out and named in the error;
+// the rest is loaded all the same.
+func (l *Ledger) Load(ctx context.Context, events []cycle.Event) error {
+	l.mu.Lock()
+	for _, e := range events {
+		l.history.apply(e)
+	}
+	var paths []string
+	for path := range l.history.files {
+		paths = append(paths, path)
+	}
+	l.mu.Unlock()
+	sort.Strings(paths)
+	var errs []error
+	for _, path := range paths {
+		if err := l.loadFile(ctx, path); err != nil {
+			errs = append(errs, fmt.Errorf("the pending edits of %s could not be taken up: %w", path, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (l *Ledger) loadFile(ctx context.Context, path string) error {
+	l.mu.Lock()
+	h := l.history.file(path)
+	l.mu.Unlock()
+	post, err := l.state(h.post)
+	if err != nil {
+		return err
+	}
+	if post.Plain() && h.applied {
+		return nil
+	}
+	p, err := l.ws.Resolve(path)
+	if err != nil {
+		return err
+	}
+	pre, err := l.state(h.pre)
+	if err != nil {
+		return err
+	}
+	l.ws.SweepTemp(p)
+	f, err := l.acquire(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer l.release(f)
+	l.mu.Lock()
+	f.known, f.state, f.reopened = true, post, true
+	l.mu.Unlock()
+	now, err := l.onDisk(p)
+	if err != nil {
+		return err
+	}
+	if !h.applied && h.postShown != now.hash {
+		if err := l.unfinished(ctx, f, h, pre, post, now); err != nil {
+			return err
+		}
+	}
+	return l.sync(f)
+}
+
+// shown is a text that was found on disk.
+type shown struct {
+	hash, text string // NoFile when there is none
+}
+
+func (l *Ledger) onDisk(p workspace.Place) (shown, error) {
+	disk, err := l.ws.ReadDisk(p)
+	var pe *workspace.PathError
+	if errors.As(err, &pe) && pe.Reason == workspace.ReasonNotFound {
+		return shown{}, nil
+	}
+	if err != nil {
+		return shown{}, err
+	}
+	_, s := workspace.SplitBOM(string(disk.Data))
+	return shown{text.Hash(s), s}, nil
+}
+
+// unfinished takes up an operation that was recorded, and of which nothing says
+// that it was carried out.
+func (l *Ledger) unfinished(ctx context.Context, f *file, h fileHistory, pre, post review.File, now shown) error {
+	before := now.hash == h.preShown
+	if !before && nearer(pre, post, now.text) {
+		before, h.ours = true, true // the person has been there since: nothing is redone over that
+	}
+	if !before {
+		return nil // it was carried out, and the person has been there since
+	}
+	l.mu.Lock()
+	f.state = pre
+	l.mu.Unlock()
+	if h.ours {
+		return l.record(ctx, cycle.EditWithdrawn{OpID: h.opID, Path: f.place.Path, Why: "the program ended before it was carried out", Time: l.now()})
+	}
+	if err := l.sync(f); err != nil {
+		return err
+	}
+	op := operation{id: h.opID, label: "Agent: finish", plan: func(_ *file, p review.File) (review.File, error) {
+		if !p.Equal(pre) {
+			return p, errors.New("it was changed meanwhile")
+		}
+		return post, nil
+	}}
+	return l.bring(ctx, op, &step{f: f, pre: pre, post: post})
+}
+
+// nearer says whether a text is nearer to pre than to post, by changed lines.
+func nearer(pre, post review.File, s string) bool {
+	lines := func(from string) int {
+		a, d := text.CountChanged(from, text.Diff(from, s))
+		return a + d
+	}
+	return lines(pre.Shown()) < lines(post.Shown())
+}
