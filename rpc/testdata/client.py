@@ -1,8 +1,6 @@
-#!/usr/bin/env python3
 """Asks one question: python3 client.py "where is main?" [agent-lsp serve]"""
 import json, os, subprocess, sys
 
-question = sys.argv[1]
 server = subprocess.Popen(sys.argv[2:] or ["agent-lsp", "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 def send(message):
@@ -25,7 +23,7 @@ def call(number, method, params, seen=lambda message: None):
             return message.get("result") or sys.exit(message.get("error", {}).get("message", 0))
         seen(message)
 
-early = []
+early, question = [], sys.argv[1]
 call(1, "initialize", {"processId": os.getpid(), "rootUri": "file://" + os.getcwd(), "capabilities": {},
      "initializationOptions": {"agentLsp": {"client": "python", "protocolVersion": 1}}})
 send({"method": "initialized", "params": {}})
