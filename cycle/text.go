@@ -1,12 +1,8 @@
 package cycle
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Limits of the drawn tree. What they cut off is counted in words where it was cut.
@@ -15,58 +11,102 @@ const (
 	textArgRunesMax   = 48  // of one call's argument
 	textCallsMax      = 6   // calls named in one row
 	textErrorLinesMax = 3   // of a failed call's result
-	textRightColumn   = 66  // where the words at the right of a row begin
+	textRightColumn   = 66  // where the words at the right of a row begin, without a Width
+	textWidthMax      = 100 // columns that a tree uses of a wide terminal
 )
 
-// TextOptions are the options of [Text].
+// TextOptions are the options of [Text] and [Lines].
 type TextOptions struct {
 	View  View // "" is ViewSteps
 	ASCII bool
+
+	// Meta adds what was measured beside the cycles: contexts, titles, durations, tokens, who waits for whom.
+	// nil draws what is in the log and nothing else.
+	Meta *Meta
+	// Hunks counts, by call id, the hunks that wait for the person's decision.
+	Hunks map[string]int
+	// Context adds rows below a cycle's context row, by cycle id.
+	Context map[string][]string
+
+	Width int  // columns to fit and wrap into, and where the words at the right end; 0: neither fits nor wraps
+	Whole bool // the assistant's texts in full instead of their first lines
+	// Growing leaves the figures of a whole cycle out of its first row, for a reader who gets the rows one by one.
+	Growing bool
+	// Paint colours a part of a row; nil leaves it plain. The part has no line break and no control character.
+	Paint func(Ink, string) string
+}
+
+// Ink tells what a part of a row is, for its colour. No meaning is in colours alone.
+type Ink uint8
+
+// Inks.
+const (
+	InkPlain Ink = iota
+	InkHead      // what the person asked
+	InkDim       // figures, reasoning, what stands beside
+	InkGood
+	InkBad  // failed, refused
+	InkWait // waits for the person
+	InkYou  // what the person added
+)
+
+// TextLine is one row of a drawn tree.
+type TextLine struct {
+	Key     string // names the row; it stays the same while the tree grows
+	Text    string // without line break
+	Settled bool   // no later event of the same cycle changes it, but for those that answer old questions
 }
 
 // Text draws a model as a tree for a person, one line a row, in the words and glyphs of every other client.
-// It shows what is in the log and nothing else: no durations, tokens or plans. Text from the log is shown
-// without control characters, so that drawing it can't steer a terminal.
+// Text from the log is shown without control characters, so that drawing it can't steer a terminal.
 func Text(m Model, opts TextOptions) string {
-	p := painter{g: unicodeGlyphs}
+	var b strings.Builder
+	for _, l := range Lines(m, opts) {
+		b.WriteString(l.Text + "\n")
+	}
+	if b.Len() == 0 {
+		return "nothing yet\n"
+	}
+	return b.String()
+}
+
+// Lines is [Text] row by row. Of a growing tree the settled rows come before those that still change, so that they
+// can be let go.
+func Lines(m Model, opts TextOptions) []TextLine {
+	p := painter{TextOptions: opts, g: unicodeGlyphs, settled: true}
 	if opts.ASCII {
 		p.g = asciiGlyphs
 	}
+	p.Width = min(opts.Width, textWidthMax)
 	for _, c := range m.Cycles {
-		p.row(0, p.g.open, c.Root.Text, c.rootWords())
-		if opts.View != ViewRounds {
-			p.steps(c)
-		}
-		if opts.View == ViewRounds || opts.View == ViewAll {
-			p.rounds(c)
-		}
+		p.cycle(c)
 	}
+	p.settled = false
 	for _, q := range m.Queued {
+		p.at("queued/" + q.ID)
 		p.row(0, p.g.queued, "queued: "+q.Text, "")
 	}
 	for _, a := range m.Anomalies {
+		p.at(fmt.Sprintf("anomaly/%d", a.Index))
 		p.row(0, p.g.anomaly, fmt.Sprintf("event %d: %s", a.Index, strings.ReplaceAll(string(a.Reason), "-", " ")), "")
 	}
-	if p.b.Len() == 0 {
-		return "nothing yet\n"
-	}
-	return p.b.String()
+	return p.lines
 }
 
 // glyphs are the signs of the tree.
 type glyphs struct {
-	open, block, steer, calls, failed, cancelled, running, queued, anomaly string
-	quote, cut, between, round                                             string
+	open, block, steer, calls, failed, refused, cancelled, waiting, running, queued, anomaly string
+	context, note, paused, quote, cut, between, round                                        string
 }
 
 var (
 	unicodeGlyphs = glyphs{
-		open: "▾", block: "✎", steer: "↳", calls: "▸", failed: "✗", cancelled: "–", running: "·", queued: "○", anomaly: "⚠",
-		quote: "│", cut: "…", between: " · ", round: "↻",
+		open: "▾", block: "✎", steer: "↳", calls: "▸", failed: "✗", refused: "⊘", cancelled: "–", waiting: "⧗", running: "·", queued: "○", anomaly: "⚠",
+		context: "◇", note: "⚠", paused: "⏸", quote: "│", cut: "…", between: " · ", round: "↻",
 	}
 	asciiGlyphs = glyphs{
-		open: "v", block: "*", steer: "->", calls: ">", failed: "x", cancelled: "-", running: ".", queued: "o", anomaly: "!",
-		quote: "|", cut: "...", between: ", ", round: "@",
+		open: "v", block: "*", steer: "->", calls: ">", failed: "x", refused: "/", cancelled: "-", waiting: "?", running: ".", queued: "o", anomaly: "!",
+		context: "<>", note: "!", paused: "||", quote: "|", cut: "...", between: ", ", round: "@",
 	}
 )
 
@@ -78,112 +118,131 @@ func (c RequestCycle) rootWords() string {
 	return string(c.Status)
 }
 
-type painter struct {
-	b strings.Builder
-	g glyphs
-}
-
-// row draws one line: indent, glyph, the first line of a text, and words at the right.
-func (p *painter) row(indent int, glyph, text, right string) {
-	p.line(indent, glyph, p.oneLine(text, textRowRunesMax), right)
-}
-
-// line is row for text that is clean and short already.
-func (p *painter) line(indent int, glyph, text, right string) {
-	line := strings.TrimRight(strings.Repeat("  ", indent)+glyph+" "+text, " ")
-	if right != "" {
-		line += strings.Repeat(" ", max(2, textRightColumn-width(line))) + right
+// cycle draws one cycle: what was asked, the context, the steps, the rounds, and how it ended or stands.
+func (p *painter) cycle(c RequestCycle) {
+	var meta CycleMeta
+	known := false
+	if p.Meta != nil {
+		meta, known = p.Meta.Cycles[c.ID]
 	}
-	p.b.WriteString(line + "\n")
+	words := c.rootWords()
+	if known && !p.Growing {
+		words = p.figures(meta)
+	}
+	if p.Growing {
+		words = ""
+	}
+	p.at(c.ID + "/root")
+	p.paint(0, p.g.open, p.oneLine(c.Root.Text, textRowRunesMax), words, InkHead, InkDim)
+	if known {
+		p.context(c, meta)
+	}
+	if p.View != ViewRounds {
+		p.steps(c)
+	}
+	if p.View == ViewRounds || p.View == ViewAll {
+		p.at(c.ID + "/rounds")
+		p.rounds(c)
+	}
+	if known {
+		p.standing(c, meta)
+	}
+}
+
+// context draws what the first model call was given. It is settled once its rows are there or the answer has begun.
+func (p *painter) context(c RequestCycle, meta CycleMeta) {
+	rows, told := p.Context[c.ID]
+	if meta.PlanID == "" {
+		p.settled = p.settled && (c.Status != CycleActive || len(c.Steps) > 1)
+		return
+	}
+	p.settled = p.settled && (p.Context == nil || told)
+	p.at(c.ID + "/context")
+	p.paint(1, p.g.context, fmt.Sprintf("context  %d items%s%s of %s tokens", meta.ContextItems, p.g.between, shortCount(meta.ContextTokens), shortCount(meta.ContextBudget)),
+		"", InkPlain, InkDim)
+	for _, r := range rows {
+		p.paint(3, "", clean(r), "", InkDim, InkDim)
+	}
+}
+
+// standing draws what concerns a run as a whole: what happened to it, what it waits for, and how it ended badly.
+func (p *painter) standing(c RequestCycle, meta CycleMeta) {
+	active := c.Status == CycleActive
+	p.settled = p.settled && !active
+	for i, n := range meta.Notes {
+		p.at(fmt.Sprintf("%s/note/%d", c.ID, i))
+		ref := ""
+		if n.Ref != "" {
+			ref = "ref:" + n.Ref
+		}
+		p.paint(1, p.g.note, p.oneLine(n.Kind+": "+n.Text, textRowRunesMax), ref, InkDim, InkDim)
+	}
+	p.at(c.ID + "/standing")
+	switch {
+	case active && meta.State == "paused":
+		p.paint(1, p.g.paused, fmt.Sprintf("paused before step %d of %d", meta.Iter+1, meta.Max), "", InkWait, InkDim)
+	case active && meta.State == "waiting":
+		p.paint(1, p.g.waiting, "waits for another run to end", "", InkDim, InkDim)
+	case c.Status == CycleError:
+		p.paint(1, p.g.failed, p.oneLine(meta.Stop, textRowRunesMax), "", InkBad, InkDim)
+	case c.Status == CycleInterrupted:
+		p.paint(1, p.g.cancelled, strings.TrimSuffix("interrupted: "+p.oneLine(meta.Stop, textRowRunesMax), ": "), "", InkBad, InkDim)
+	}
+}
+
+// Figures says what a cycle took: time, tokens and money, as far as there was any.
+func Figures(meta CycleMeta, ascii bool) string {
+	p := painter{g: unicodeGlyphs}
+	if ascii {
+		p.g = asciiGlyphs
+	}
+	return p.figures(meta)
+}
+
+func (p *painter) figures(meta CycleMeta) string {
+	words := []string{seconds(meta.ElapsedMS)}
+	if meta.Tokens > 0 {
+		words = append(words, shortCount(meta.Tokens)+" tok")
+	}
+	if meta.CostUSD > 0 {
+		words = append(words, fmt.Sprintf("$%.2f", meta.CostUSD))
+	}
+	return strings.Join(words, p.g.between)
 }
 
 func (p *painter) steps(c RequestCycle) {
-	for _, s := range c.Steps {
+	for i, s := range c.Steps {
+		earlier := p.settled
+		p.settled = earlier && (c.Status != CycleActive || i < len(c.Steps)-1) && answered(s)
+		p.at(fmt.Sprintf("%s/%d", c.ID, i))
 		switch {
 		case s.Type == StepSteer:
-			p.row(1, p.g.steer, "you: "+s.Text, "steer")
+			p.settled = earlier
+			p.paint(1, p.g.steer, p.oneLine("you: "+s.Text, textRowRunesMax), "steer", InkYou, InkDim)
 		case s.Type == StepAIBlock && s.Kind == OutputReasoning:
-			p.row(1, p.g.block, s.Text, "reasoning")
+			p.paint(1, p.g.block, p.oneLine(s.Text, textRowRunesMax), "reasoning", InkDim, InkDim)
+		case s.Type == StepAIBlock && p.Whole && s.Text != "":
+			p.body(1, p.g.block, s.Text)
 		case s.Type == StepAIBlock && (s.Text != "" || len(s.Groups) == 0):
 			p.row(1, p.g.block, s.Text, "")
 		}
-		for _, g := range s.Groups {
+		for j, g := range s.Groups {
+			p.at(fmt.Sprintf("%s/%d/%d", c.ID, i, j))
 			p.group(g, c.Status == CycleActive)
 		}
 	}
 }
 
-// group draws a row for each run of calls of the same tool.
-func (p *painter) group(g Group, active bool) {
-	for calls := g.Calls; len(calls) > 0; {
-		n := 1
-		for n < len(calls) && calls[n].Tool == calls[0].Tool {
-			n++
-		}
-		p.calls(calls[:n], active)
-		calls = calls[n:]
-	}
-}
-
-func (p *painter) calls(calls []Call, active bool) {
-	var names []string
-	open, failed, cancelled := 0, 0, 0
-	for i, c := range calls {
-		if name := p.oneLine(summary(c.Args), textArgRunesMax); name != "" && i < textCallsMax {
-			names = append(names, name)
-		}
-		switch {
-		case c.Result == nil:
-			open++
-		case c.Result.Status == ResultError:
-			failed++
-		case c.Result.Status == ResultCancelled:
-			cancelled++
+// answered tells whether every call of a step has its result.
+func answered(s ResolutionStep) bool {
+	for _, g := range s.Groups {
+		for _, c := range g.Calls {
+			if c.Result == nil {
+				return false
+			}
 		}
 	}
-	if n := len(calls) - textCallsMax; n > 0 {
-		names = append(names, fmt.Sprintf("%d more", n))
-	}
-	running, lost := open, 0
-	if !active {
-		running, lost = 0, open
-	}
-	glyph, words := p.g.calls, []string(nil)
-	for _, is := range []struct { // the most telling last: its glyph is the row's
-		n     int
-		glyph string
-		word  string
-	}{{lost, p.g.cancelled, "no result"}, {cancelled, p.g.cancelled, "cancelled"}, {failed, p.g.failed, "failed"}, {running, p.g.running, "running"}} {
-		if is.n == len(calls) {
-			words = append(words, is.word)
-		} else if is.n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", is.n, is.word))
-		}
-		if is.n > 0 {
-			glyph = is.glyph
-		}
-	}
-	head := pad(p.oneLine(calls[0].Tool, textArgRunesMax), 6) + " " + pad(strconv.Itoa(len(calls)), 2)
-	p.line(2, glyph, head+" "+strings.Join(names, p.g.between), strings.Join(words, ", "))
-	for _, c := range calls {
-		if c.Result != nil && c.Result.Status == ResultError {
-			p.quote(c.Result.Text)
-		}
-	}
-}
-
-// quote draws the beginning of a failed call's result.
-func (p *painter) quote(text string) {
-	rest := strings.TrimRight(text, "\n")
-	for n := 0; rest != ""; n++ {
-		if n == textErrorLinesMax {
-			p.row(4, p.g.quote, p.g.cut+" "+moreLines(countLines(rest), " more"), "")
-			return
-		}
-		line, after, _ := strings.Cut(rest, "\n")
-		p.row(4, p.g.quote, line, "")
-		rest = after
-	}
+	return true
 }
 
 func (p *painter) rounds(c RequestCycle) {
@@ -196,110 +255,4 @@ func (p *painter) rounds(c RequestCycle) {
 	for _, r := range c.Rounds {
 		p.row(1, p.g.round, fmt.Sprintf("round %d%s%s%s", r.N, list("in", r.Input), list("out", r.Output), list("back", r.Feedback)), "")
 	}
-}
-
-// oneLine is the first line of a text, cleaned and cut, with how much was left out.
-func (p *painter) oneLine(text string, runesMax int) string {
-	text = strings.Trim(text, "\n")
-	line, rest, _ := strings.Cut(text, "\n")
-	line = clean(line)
-	cut := false
-	n := 0
-	for i := range line {
-		if n == runesMax {
-			line, cut = line[:i], true
-			break
-		}
-		n++
-	}
-	if cut {
-		line += p.g.cut
-	}
-	if lines := countLines(rest); lines > 0 {
-		line += " (+" + moreLines(lines, "") + ")"
-	}
-	return line
-}
-
-// zeroWidthJoiner holds emoji of several signs together; the one format character that drawing needs.
-const zeroWidthJoiner = '\u200d'
-
-// clean makes text safe to draw: tabs and line ends become blanks, whatever else isn't printable a mark.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\r' || unicode.Is(unicode.Zs, r):
-			return ' '
-		case !unicode.IsPrint(r) && r != zeroWidthJoiner:
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.TrimRight(s, "\r "))
-}
-
-// argNames are the arguments that tell what a call is about, the most telling first.
-var argNames = []string{"path", "file", "filePath", "file_path", "uri", "command", "cmd", "query", "pattern", "url", "name"}
-
-// summary tells a call's arguments in a few words.
-func summary(args json.RawMessage) string {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(args, &m) != nil || len(m) == 0 {
-		return ""
-	}
-	text := func(name string) (s string) {
-		if json.Unmarshal(m[name], &s) != nil {
-			return ""
-		}
-		return s
-	}
-	if pattern := text("pattern"); pattern != "" {
-		if path := text("path"); path != "" {
-			return `"` + pattern + `" in ` + path
-		}
-		return `"` + pattern + `"`
-	}
-	for _, name := range argNames {
-		if s := text(name); s != "" {
-			return s
-		}
-	}
-	var buf bytes.Buffer
-	if json.Compact(&buf, args) != nil {
-		return ""
-	}
-	return buf.String()
-}
-
-// moreLines counts lines in words.
-func moreLines(n int, word string) string {
-	if n == 1 {
-		return "1" + word + " line"
-	}
-	return fmt.Sprintf("%d%s lines", n, word)
-}
-
-func pad(s string, columns int) string {
-	return s + strings.Repeat(" ", max(0, columns-width(s)))
-}
-
-// width tells how many columns a line takes in a terminal, near enough for aligning.
-func width(s string) (columns int) {
-	for _, r := range s {
-		switch {
-		case unicode.Is(unicode.Mn, r) || r == zeroWidthJoiner:
-		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x1f300 && r < 0x1fb00:
-			columns += 2
-		default:
-			columns++
-		}
-	}
-	return columns
-}
-
-// countLines tells how many lines a text has, a last line break not counted.
-func countLines(s string) int {
-	if s == "" {
-		return 0
-	}
-	return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
 }
