@@ -16,8 +16,8 @@ const (
 	readsSecond   = 3
 	followNames   = 3
 	referencesMax = 60
-	unseenBar     = 4  // lines that speak of a word, below which it is looked for alone
-	upwardTop     = 40 // of the best lines, those whose definition is looked for
+	unseenBar     = 4   // lines that speak of a word, below which it is looked for alone
+	upwardTop     = 40  // of the best lines, those whose definition is looked for
 	upwardLines   = 110 // lines above them that are read for it
 )
 

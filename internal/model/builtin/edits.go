@@ -434,7 +434,12 @@ func editReport(head, unit string, out []outcome, rejected []string) string {
 		b.WriteString("Left, because equal lines could not be told apart safely:\n" + strings.Join(left, "\n") + "\n")
 	}
 	for _, s := range rejected {
-		b.WriteString("Your verdict stands: " + clip(s, 200) + "\n")
+		for _, o := range out {
+			if strings.Contains(s, o.path) {
+				b.WriteString("Of earlier edits you said: " + clip(noteMark.ReplaceAllString(s, ""), 200) + "\n")
+				break
+			}
+		}
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

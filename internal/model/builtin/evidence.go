@@ -280,6 +280,8 @@ func called(ranked []scored, q question) map[string]bool {
 	return out
 }
 
+var boiler = regexp.MustCompile(`^(?:package \w+|import\b.*|\s*"[\w./-]+"|(?:from|use|require|#include)\b.*)$`)
+
 var callForm = regexp.MustCompile(`([\p{L}_][\p{L}\d_]*)\(`)
 
 // order sorts best first; ties end in path and line.
@@ -430,7 +432,7 @@ func (s *source) fit(q question, sc scored) float64 {
 			}
 		}
 	}
-	if len(sc.text) < 12 {
+	if len(sc.text) < 12 || boiler.MatchString(sc.text) {
 		w *= penaltyBare
 	}
 	return w

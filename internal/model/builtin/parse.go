@@ -54,11 +54,11 @@ type input struct {
 
 var (
 	fenceText  = regexp.MustCompile("(?s)```[^\\n`]*\\n(.*?)\\n?```")
-	quoteText  = regexp.MustCompile("`([^`\\n]+)`|\"([^\"\\n]*)\"|“([^”\\n]*)”|(?:^|[\\s(:])'([^'\\n]+)'")
+	quoteText  = regexp.MustCompile("`([^`\\n]+)`|\"((?:[^\"\\\\\\n]|\\\\.)*)\"|“([^”\\n]*)”|(?:^|[\\s(:])'([^'\\n]+)'")
 	mention    = regexp.MustCompile(`(^|[\s(])@([\w./-]*[\w/-])`)
 	quoteToken = regexp.MustCompile("\x01(\\d+)\x01")
 	fenceToken = regexp.MustCompile("\x02(\\d+)\x02")
-	polite     = regexp.MustCompile(`(?i)^(?:(?:hi|hey|hello|ok|okay|so|well|now|and|then|also|next|finally|first|great|thanks|thank you|yes)[,!.:]?\s+|(?:please|pls|kindly|just)[,:]?\s+|(?:could|can|would|will) (?:you|we)(?: please)?(?: (?:kindly|just))?(?: (?:tell|show|explain to) (?:me|us))? |(?:do|did) you (?:happen to )?know |(?:i'?d like|i want|i need|i would like)(?: you)? to (?:know )?|i(?:'m| am) (?:wondering|curious|trying to find out) |(?:tell|show) (?:me|us) (?:where|what|how|why|who|which)\b|would you mind |let'?s |help me (?:to )?(?:understand |find )?|any idea |go ahead and |you should |you can |we should |we need to |i wonder )`)
+	polite     = regexp.MustCompile(`(?i)^(?:(?:\d+[.)]|[-*•])\s+|(?:hi|hey|hello|ok|okay|so|well|now|and|then|also|next|finally|first|great|thanks|thank you|yes)[,!.:]?\s+|(?:please|pls|kindly|just)[,:]?\s+|(?:could|can|would|will) (?:you|we)(?: please)?(?: (?:kindly|just))?(?: (?:tell|show|explain to) (?:me|us))? |(?:do|did) you (?:happen to )?know |(?:i'?d like|i want|i need|i would like)(?: you)? to (?:know )?|i(?:'m| am) (?:wondering|curious|trying to find out) |(?:tell|show) (?:me|us) (?:where|what|how|why|who|which)\b|would you mind |let'?s |help me (?:to )?(?:understand |find )?|any idea |go ahead and |you should |you can |we should |we need to |i wonder )`)
 	trailing   = regexp.MustCompile(`(?i)[\s,]*(?:please|pls|thanks|thank you|for me|if you can|if possible|right now|in the code ?base|in this (?:repo|repository|project|code ?base|package|code|workspace)|in the (?:repo|repository|project|code|workspace))?[\s.!?;:…]*$`)
 )
 
@@ -75,7 +75,7 @@ func readInput(s string) input {
 	})
 	s = quoteText.ReplaceAllStringFunc(s, func(m string) string {
 		g := quoteText.FindStringSubmatch(m)
-		in.quotes = append(in.quotes, g[1]+g[2]+g[3]+g[4])
+		in.quotes = append(in.quotes, g[1]+strings.ReplaceAll(g[2], `\"`, `"`)+g[3]+g[4])
 		lead := ""
 		if g[4] != "" && m[0] != '\'' {
 			lead = m[:1]
@@ -194,6 +194,9 @@ func strip(s string) string {
 		s = s[cut:]
 	}
 	for range 3 {
+		if strings.HasSuffix(s, "/...") { // a Go pattern, not an ellipsis
+			break
+		}
 		t := trailing.ReplaceAllString(s, "")
 		if t == s {
 			break
@@ -205,12 +208,12 @@ func strip(s string) string {
 
 // clause understands one request: the first rule that takes it wins.
 func (in input) clause(raw string) intent {
-	s := strip(raw)
-	if s == "" {
-		if g := strings.ToLower(strings.Trim(raw, " .!?,\n\t")); g != "" {
-			s = g
-		}
+	if whole := strings.Trim(raw, " .!?,\n\t"); talk.MatchString(whole) {
+		raw = whole
+	} else {
+		raw = strip(raw)
 	}
+	s := raw
 	for _, r := range rules {
 		m := r.re.FindStringSubmatch(s)
 		if m == nil {
@@ -225,6 +228,8 @@ func (in input) clause(raw string) intent {
 	return intent{kind: kindUnknown, subject: in.plain(s), paths: in.paths}
 }
 
+var talk = regexp.MustCompile(`(?i)^(?:(?:hi|hello|hey|thanks|thank you|ok|okay|great|please)(?: \w+){0,3})$`)
+
 var narrowing = regexp.MustCompile(`(?i)^(?:please,? )?(?:no,? )?(?:(?:just|only)\b|not (?:the|in|for|a|any)?\b|but (?:only|not)\b|without\b|skip\b|ignore\b|exclude\b|leave (?:out|the)\b|except\b|i meant?\b|i was asking about\b|(?:look |stay |search )?(?:only )?(?:in|inside|within|at)\b|focus on\b|limit (?:it|this|yourself) to\b|restrict\b|keep to\b|stick to\b|the \S+ (?:side|part|one|package|file|version)\b|for the \S+ (?:side|part)\b|(?:also )?(?:include|cover)\b|never ?mind\b|stop\b|enough\b|cancel\b|make it (?:short|brief)|(?:be )?(?:shorter|briefer|more precise)\b)`)
 
 // isNarrowing says whether a message only makes sense as a word on the request
@@ -237,7 +242,7 @@ func isNarrowing(s string) bool {
 	if regexp.MustCompile(`(?i)\b(?:only|please)[.! ]*$`).MatchString(s) && !starters.MatchString(strip(s)) {
 		return len(strings.Fields(s)) <= 12
 	}
-	if !narrowing.MatchString(s) {
+	if !narrowing.MatchString(s) || regexp.MustCompile(`(?i)^(?:in|at|for|from|inside|within) (?:which|what|how)\b`).MatchString(s) {
 		return false
 	}
 	return !regexp.MustCompile(`(?i)^(?:skip|ignore|in|at|inside|within)\b.*\b(?:rename|replace|delete|create|where|what|how|why|who|run)\b`).MatchString(s)

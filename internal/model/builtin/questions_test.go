@@ -10,6 +10,8 @@ import (
 	"testing"
 )
 
+var update = flag.Bool("update", false, "rewrite golden files")
+
 var showQuestions = flag.String("questions", "", "print the answers that miss, of the set t or h")
 
 // The bars under which a change to the ranking is a regression: the share of

@@ -56,8 +56,8 @@ const lineMax = 160 // characters of a quoted line
 
 var (
 	numbered    = regexp.MustCompile(`^ {0,12}(\d{1,9})(?:\t|→|\| ?)(.*)$`)
-	grepLine    = regexp.MustCompile(`^([^\s:][^:\n]*?):(\d{1,9}): ?(.*)$`)
-	grepContext = regexp.MustCompile(`^([^\s:][^:\n]*?)[-:](\d{1,9})- ?(.*)$`)
+	grepLine    = regexp.MustCompile(`^([^\s:][^:\n]*?):(\d{1,9}):(.*)$`)
+	grepContext = regexp.MustCompile(`^([^\s:][^:\n]*?)[-:](\d{1,9})-(.*)$`)
 	placeLine   = regexp.MustCompile(`^([^\s:][^:\n]*?):(\d{1,9}):(\d{1,9})\s+(\S+)(?:\s+([^:\n]*?))?: ?(.*)$`)
 	blockHead   = regexp.MustCompile(`^\s*(?:[#*\d.)-]+\s+)?([^\s:]+):(\d{1,9})(?:-(\d{1,9}))?(?:\s+(.*))?$`)
 	totalLines  = regexp.MustCompile(`(?:of (\d+)(?: lines)?|(\d+) lines)`)
@@ -106,7 +106,21 @@ func grepLines(text string, context bool) []line {
 			out = append(out, line{clean(m[1]), n, strings.TrimSuffix(m[3], "\r")})
 		}
 	}
-	return out
+	return unspaced(out)
+}
+
+// unspaced takes off the blank behind the last colon, where a tool writes one
+// before every line.
+func unspaced(lines []line) []line {
+	for _, l := range lines {
+		if !strings.HasPrefix(l.text, " ") && l.text != "" {
+			return lines
+		}
+	}
+	for i := range lines {
+		lines[i].text = strings.TrimPrefix(lines[i].text, " ")
+	}
+	return lines
 }
 
 // A place is one row of symbols or references.

@@ -44,14 +44,14 @@ type adder func(pattern string, take func(it *intent, in input, m []string, s st
 func editRules(add adder) {
 	rename := func(it *intent, in input, m []string, _ string) bool {
 		it.kind, it.subject = kindRename, strings.ToLower(m[1])
-		it.old, it.new = in.name(m[2]), in.name(m[3])
-		it.paths = append(it.paths, in.scope(m[4])...)
+		it.old, it.new = in.name(m[2]), in.name(m[4])
+		it.paths = append(it.paths, in.scope(m[3]+" "+m[5])...)
 		return isName(lastName(it.old)) && isName(lastName(it.new)) && !looksLikeFile(it.old)
 	}
 	const tail = `((?:\s+|,).*)?`
-	add(`rename (?:all |every |each )?(?:the |a |our )?`+symbolKind+`(?:called |named )?`+nameWord+` (?:to|into|as|->|=>|→) (?:the name )?`+nameWord+tail, rename)
-	add(`(?:change|give) (?:the )?name of (?:the )?`+symbolKind+nameWord+` (?:to|into) `+nameWord+tail, rename)
-	add(`(?:call|rename) (?:the )?`+symbolKind+nameWord+` `+nameWord+` instead`+tail, rename)
+	add(`rename (?:all |every |each )?(?:the |a |our )?`+symbolKind+`(?:called |named )?`+nameWord+`((?: (?:in|of|from|inside|within) .*?)?) (?:to|into|as|->|=>|→) (?:the name )?`+nameWord+tail, rename)
+	add(`(?:change|give) (?:the )?name of (?:the )?`+symbolKind+nameWord+`((?: (?:in|inside|within) .*?)?) (?:to|into) `+nameWord+tail, rename)
+	add(`(?:call|rename) (?:the )?`+symbolKind+nameWord+`() `+nameWord+` instead`+tail, rename)
 	replace := func(it *intent, in input, m []string, _ string) bool {
 		it.kind = kindReplace
 		it.literal = in.quoted(m[1])
@@ -279,6 +279,10 @@ func workRules(add adder) {
 		it.kind, it.text = kindList, in.plain(m[1])
 		return true
 	})
+	add(`how many lines does `+fileWord+` have`, func(it *intent, in input, m []string, _ string) bool {
+		it.kind, it.form, it.paths = kindCount, "lines", []string{clean(in.plain(m[1]))}
+		return true
+	})
 	add(`(?:how many|count(?: all)?(?: of)?(?: the)?|(?:what is )?the number of) (.+)`, takeCount)
 	add(`(?:show|open|cat|print|display|read|view|what(?:'s| is| does) (?:in|inside)|dump)(?: me)?(?: the)?(?: contents? of)?(?: the)?(?: whole)?(?: file)? `+fileWord+`(.*)`, takeShow)
 	add(`(?:show|print|display|read|view|what(?:'s| is) (?:on|at|in))(?: me)?(?: the)? lines? (\d+)(?:\s*(?:-|–|to|through)\s*(\d+))? (?:of|in|from) (?:the )?(?:file )?`+fileWord, func(it *intent, in input, m []string, _ string) bool {
@@ -330,7 +334,7 @@ func takeCount(it *intent, in input, m []string, s string) bool {
 			it.text = `^\s*(?:func Test|def test_|#\[test\])`
 		}
 	default:
-		g := regexp.MustCompile("(?i)^(?:times (?:is |does )?|occurrences of |mentions of |uses of |calls (?:to|of) )(?:the )?(?:text |word |function )?(\x01\\d+\x01|\\S+)").FindStringSubmatch(rest)
+		g := regexp.MustCompile("(?i)^(?:times (?:is |does )?|occurrences of |mentions of |uses of |calls (?:to|of) |lines (?:that )?(?:mention|contain|have|hold|say|use)(?:ing|s)? )(?:the )?(?:text |word |function )?(\x01\\d+\x01|\\S+)").FindStringSubmatch(rest)
 		if g == nil {
 			return false
 		}

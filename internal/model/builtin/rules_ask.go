@@ -22,7 +22,7 @@ func askRules(add adder) {
 			it.old, it.new = lastName(in.name(m[1])), owner(in.name(m[1]))
 			it.subject = in.plain(s)
 			it.paths = append(it.paths, in.scope(s)...)
-			return isName(it.old) && (in.quoted(m[1]) || codeLike(in.name(m[1])) || strings.Contains(m[0], "function ") || strings.Contains(m[0], "method ") || strings.Contains(m[0], "type ")) &&
+			return isName(it.old) && (in.quoted(m[1]) || codeLike(in.name(m[1])) || strings.Contains(m[1], "(") || callersOf.MatchString(s) || strings.Contains(m[0], "function ") || strings.Contains(m[0], "method ") || strings.Contains(m[0], "type ")) &&
 				!stop[strings.ToLower(it.old)]
 		}
 	}
@@ -53,6 +53,8 @@ func askRules(add adder) {
 	add(`(?:and|but) (?:what|how) about (.+)`, ask("what", 1))
 }
 
+var callersOf = regexp.MustCompile(`(?i)^(?:who (?:calls|invokes)|(?:find |list |show )?(?:all )?(?:the )?callers of) \S+$`)
+
 // name reads a nameWord: quotes off, "()" off.
 func (in input) name(s string) string {
 	s = in.plain(s)
@@ -82,7 +84,8 @@ func owner(s string) string {
 // codeLike says whether a word written without quotes is surely a name: mixed
 // case, an underscore, a dot, or a capital inside the sentence.
 func codeLike(s string) bool {
-	s = strings.Trim(s, "(*)")
+	s = strings.TrimLeft(s, "(*")
+	s = strings.ReplaceAll(s, ").", ".")
 	return isIdentifier(s) || (s != "" && s[0] >= 'A' && s[0] <= 'Z' && isName(s))
 }
 

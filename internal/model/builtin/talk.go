@@ -3,6 +3,7 @@ package builtin
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -60,6 +61,8 @@ func noTools(what string) string {
 	return NeedTools + " I need the workspace's tools to " + what + "; none were offered with this request."
 }
 
+var wish = regexp.MustCompile(`(?i)^(?:please |now )?(?:fix|add|implement|write|make|refactor|improve|optimi[sz]e|clean up|create|build|update|change|move|extract|generate|document|port|support|use|rewrite|simplify|speed up|rename|replace|delete|remove)\s+`)
+
 // unknown answers what the grammar has no rule for: it says so, shows the most
 // relevant places, and tells how to connect a model.
 func (r *run) unknown(it intent, n narrow) (string, bool) {
@@ -70,6 +73,7 @@ func (r *run) unknown(it intent, n narrow) (string, bool) {
 		return text + "\n" + shortAbilities(r.box) + "\n" + connect, true
 	}
 	it.form = "find"
+	it.subject = wish.ReplaceAllString(subject, "")
 	q := r.question(it, n)
 	if len(q.concepts) == 0 || !r.box.has("search") && !r.box.has("grep") {
 		return text + "\n" + shortAbilities(r.box) + "\n" + connect, true
