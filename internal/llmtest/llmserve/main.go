@@ -25,13 +25,13 @@ func main() {
 	dir := flag.String("scripts", "", "folder of further .txtar scripts")
 	context := flag.Int("context", 0, "tokens of context")
 	flag.Parse()
-	if err := run(*dir, *context); err != nil {
+	if err := run(*dir, *context, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "llmserve:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string, context int) error {
+func run(dir string, context int, stdin io.Reader, stdout io.Writer) error {
 	scripts := llmtest.DefaultScripts()
 	if dir != "" {
 		more, err := llmtest.LoadScripts(os.DirFS(dir), ".")
@@ -53,13 +53,15 @@ func run(dir string, context int) error {
 	if err != nil {
 		return err
 	}
+	front := &http.Server{Handler: proxy}
+	defer front.Close()
 	failed := make(chan error, 2)
-	go func() { failed <- http.Serve(ln, proxy) }()
+	go func() { failed <- front.Serve(ln) }()
 	go func() {
-		_, err := io.Copy(io.Discard, os.Stdin)
+		_, err := io.Copy(io.Discard, stdin)
 		failed <- err
 	}()
-	err = json.NewEncoder(os.Stdout).Encode(map[string]string{
+	err = json.NewEncoder(stdout).Encode(map[string]string{
 		"baseURL": "http://" + ln.Addr().String() + "/v1", "model": server.Model,
 	})
 	if err != nil {

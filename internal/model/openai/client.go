@@ -331,18 +331,22 @@ func (k *call) encode(ctx context.Context) (path string, body []byte, err error)
 		if err != nil {
 			return "", nil, err
 		}
-		body, err = json.Marshal(k.client.ollamaRequest(k.req, window))
-		return "/api/chat", body, k.encodeError(err)
+		body, err = k.marshal(k.client.ollamaRequest(k.req, window))
+		return "/api/chat", body, err
 	}
-	body, err = json.Marshal(k.client.chatRequest(k.req))
-	return "/chat/completions", body, k.encodeError(err)
+	body, err = k.marshal(k.client.chatRequest(k.req))
+	return "/chat/completions", body, err
 }
 
-func (k *call) encodeError(err error) error {
-	if err == nil {
-		return nil
+// marshal writes JSON without escaping <, > and &: code is full of them.
+func (k *call) marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, k.fail(model.BadRequest, "the request cannot be written as JSON: "+err.Error(), "a tool's schema is broken")
 	}
-	return k.fail(model.BadRequest, "the request cannot be written as JSON: "+err.Error(), "a tool's schema is broken")
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
 func (k *call) fail(kind model.Kind, message, hint string) *model.Error {

@@ -38,5 +38,5 @@
 //
 // # Reading order
 //
-// client.go, request.go, sse.go, reply.go, failure.go, ollama.go, discover.go.
+// client.go, request.go, sse.go, reply.go, calls.go, think.go, failure.go, ollama.go, discover.go.
 package openai
