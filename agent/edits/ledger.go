@@ -28,6 +28,10 @@ const (
 	StaleWait     = time.Second     // for the didChange that made an edit stale
 )
 
+// ErrStore says that the log or the blobs could not be written. Nothing was
+// changed then.
+var ErrStore = errors.New("nothing was changed, because it could not be written down")
+
 // Ledger is the only way in which the agent changes text.
 type Ledger struct {
 	journal Journal
@@ -240,7 +244,7 @@ func (l *Ledger) record(ctx context.Context, e cycle.Event) error {
 	defer l.recording.Unlock()
 	// The person's work is not lost because a call was cancelled.
 	if err := l.journal.Record(context.WithoutCancel(ctx), e); err != nil {
-		return fmt.Errorf("nothing was changed, because it could not be written down: %w", err)
+		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -102,7 +102,7 @@ func (l *Ledger) stepRecord(f *file, pre, post review.File) (cycle.FileStep, err
 		rec.Post, err = l.blobs.Put(post.Encode())
 	}
 	if err != nil {
-		return rec, fmt.Errorf("nothing was changed, because it could not be stored: %w", err)
+		return rec, fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	rec.Added, rec.Removed = text.CountChanged(pre.Shown(), text.Diff(pre.Shown(), post.Shown()))
 	return rec, nil

@@ -111,7 +111,7 @@ func (l *Ledger) decide(ctx context.Context, r ResolveRequest, ids map[string]bo
 		return cycle.HunksDecided{OpID: op.id, SessionID: r.SessionID, Decision: string(r.Decision), Reason: r.Reason, Hunks: all(), Files: steps, Time: l.now()}
 	}
 	done, err := l.run(ctx, op, files)
-	if err != nil && len(files) == 1 && len(done) == 0 && len(decided[files[0]]) == 0 {
+	if len(done) == 0 && errors.Is(err, ErrStore) {
 		return nil, err
 	}
 	var out []ResolveResult
