@@ -10,11 +10,11 @@ import (
 // The sizes of the question plan: they keep a whole answer well inside the
 // context window (a read of windowMax lines is about 1,200 tokens).
 const (
-	searchK       = 8
-	grepLimit     = 60
+	searchK       = 7
+	grepLimit     = 40
 	readsFirst    = 5
 	readsSecond   = 3
-	followNames   = 3
+	followNames   = 2
 	referencesMax = 60
 	unseenBar     = 4   // lines that speak of a word, below which it is looked for alone
 	upwardTop     = 40  // of the best lines, those whose definition is looked for
@@ -27,9 +27,6 @@ func (r *run) ask(it intent, n narrow) (string, bool) {
 	q := r.question(it, n)
 	if len(q.concepts) == 0 {
 		return r.unknown(it, n)
-	}
-	if !r.box.has("grep") && !r.box.has("search") && !r.box.has("read") {
-		return noTools("look that up"), true
 	}
 	if q.form == "uses" {
 		return r.askUses(it, q)

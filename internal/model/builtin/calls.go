@@ -29,7 +29,10 @@ func newToolbox(tools []model.Tool) toolbox {
 	return box
 }
 
-func (b toolbox) has(name string) bool { _, ok := b[name]; return ok }
+func (b toolbox) has(name string) bool {
+	_, ok := b[name]
+	return ok
+}
 
 // arg picks the first of names that the tool's schema knows; the first of all
 // where the schema says nothing.
@@ -83,6 +86,8 @@ type run struct {
 	byKey  map[string][]*step
 	text   string // what to say with the calls
 	wanted []call
+	// starved: the limit of rounds cut the plan short.
+	starved bool
 }
 
 func newRun(t *transcript, box toolbox) *run {
@@ -103,7 +108,7 @@ func (r *run) do(say string, calls ...call) (results []result, ok bool) {
 	results = make([]result, len(calls))
 	var missing []call
 	for i, c := range calls {
-		if !r.box.has(c.name) {
+		if !r.box.has(c.name) && !r.t.lastCall() {
 			results[i] = result{call: c, failed: true, unavailable: true, text: "the tool " + c.name + " is not offered here"}
 			continue
 		}
@@ -116,6 +121,7 @@ func (r *run) do(say string, calls ...call) (results []result, ok bool) {
 			continue
 		}
 		if r.t.rounds >= roundsMax || len(missing) == callsPerRound {
+			r.starved = true
 			results[i] = result{call: c, failed: true, unavailable: true, text: "not asked: the limit of steps is reached"}
 			continue
 		}

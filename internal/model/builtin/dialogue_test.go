@@ -61,7 +61,6 @@ func play(t *testing.T, raw string) string {
 	steers := map[int]string{}
 	var names []string
 	var messages []model.Message
-	messages = append(messages, model.Message{Role: model.RoleSystem, Text: "You are agent-lsp."})
 	heads := section.FindAllStringSubmatchIndex(raw, -1)
 	keep := raw
 	for i, h := range heads {
@@ -76,6 +75,9 @@ func play(t *testing.T, raw string) string {
 			s.files[rest], before[rest] = body, body
 		case "tools":
 			names = strings.Fields(body)
+			if body == "none\n" {
+				names = []string{"none"}
+			}
 		case "refuse":
 			s.refuse[rest] = strings.TrimSpace(body)
 		case "bash":
@@ -95,6 +97,9 @@ func play(t *testing.T, raw string) string {
 				keep = raw[:h[0]]
 			}
 		}
+	}
+	if len(messages) == 0 || messages[0].Role != model.RoleSystem {
+		messages = append([]model.Message{{Role: model.RoleSystem, Text: "You are agent-lsp."}}, messages...)
 	}
 	var b strings.Builder
 	b.WriteString(keep + "-- story --\n")

@@ -79,6 +79,9 @@ func (s *shop) tools(names ...string) []model.Tool {
 	if len(names) == 0 {
 		names = sortedKeys(schemas)
 	}
+	if len(names) == 1 && names[0] == "none" {
+		return nil
+	}
 	var out []model.Tool
 	for _, n := range names {
 		props := map[string]any{}

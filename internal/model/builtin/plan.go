@@ -17,6 +17,15 @@ func work(t *transcript, box toolbox) response {
 		return response{text: "Stopped, as you asked." + progress(t)}
 	}
 	intents := parse(t.request)
+	if len(box) == 0 && needsTools(intents) && !t.lastCall() {
+		if strings.Contains(t.system, NeedTools) {
+			return response{text: NeedTools}
+		}
+		return response{text: "I need the workspace's tools for that; none were offered with this request. " + connect}
+	}
+	if t.lastCall() {
+		t.rounds = roundsMax
+	}
 	var answers []string
 	for i, it := range intents {
 		it.paths = unique(append(it.paths, n.paths...))
@@ -29,7 +38,31 @@ func work(t *transcript, box toolbox) response {
 		}
 		answers = append(answers, strings.TrimSpace(text))
 	}
-	return response{text: strings.Join(answers, "\n\n")}
+	text := strings.Join(answers, "\n\n")
+	if t.lastCall() {
+		text = r.assessment() + "\n" + text
+	}
+	return response{text: text}
+}
+
+// lastCall says whether the prompt asks for the assessment at the step limit.
+func (t *transcript) lastCall() bool { return strings.Contains(t.system, "reached its step limit") }
+
+// assessment is the banner of an answer at the step limit.
+func (r *run) assessment() string {
+	done := 0
+	for _, s := range r.t.steps {
+		if s.done && !s.result.failed {
+			done++
+		}
+	}
+	switch {
+	case done == 0:
+		return "GOAL NOT ACHIEVED"
+	case r.starved:
+		return "GOAL PARTIALLY ACHIEVED"
+	}
+	return "GOAL ACHIEVED"
 }
 
 // perform runs the plan of one intent as far as the transcript goes.

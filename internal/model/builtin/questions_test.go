@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/agent-lsp/agent-lsp/internal/model"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -19,6 +21,9 @@ var showQuestions = flag.String("questions", "", "print the answers that miss, o
 const (
 	barCited = 0.85
 	barFirst = 0.55
+	// conversationMax leaves room in the window for the prompt, the tools'
+	// schemas and the retrieved evidence.
+	conversationMax = 20000
 )
 
 // TestQuestions asks the table over Go's own packages: an answer is right when
@@ -32,6 +37,7 @@ func TestQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	shops := map[string]*shop{}
+	tokens, most := 0, 0
 	cited, first, total := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, row := range strings.Split(string(table), "\n") {
 		f := strings.SplitN(row, " | ", 4)
@@ -43,7 +49,10 @@ func TestQuestions(t *testing.T) {
 			s = loadShop(t, filepath.Join(runtime.GOROOT(), "src", filepath.FromSlash(f[0])))
 			shops[f[0]] = s
 		}
-		text := s.ask(t, f[2])
+		said := s.converse(t, []model.Message{{Role: model.RoleSystem, Text: "You are agent-lsp."}, user(f[2])}, s.tools())
+		text := said[len(said)-1].Text
+		u := usage(model.Request{Messages: said}, 0)
+		tokens, most = tokens+u.Input, max(most, u.Input)
 		where := matchedCitation(text, f[3], s)
 		total[f[1]]++
 		if where >= 0 {
@@ -60,6 +69,10 @@ func TestQuestions(t *testing.T) {
 	for _, set := range sortedKeys(total) {
 		t.Logf("set %s: %d questions, %d cited right, %d with the first citation right", set, total[set], cited[set], first[set])
 		all, allCited, allFirst = all+total[set], allCited+cited[set], allFirst+first[set]
+	}
+	t.Logf("a whole conversation takes %d tokens in the mean, %d at most", tokens/max(1, all), most)
+	if most > conversationMax {
+		t.Errorf("a conversation of %d tokens, more than %d: it does not fit beside the prompt", most, conversationMax)
 	}
 	if float64(allCited) < barCited*float64(all) || float64(allFirst) < barFirst*float64(all) {
 		t.Errorf("of %d questions %d are cited right and %d first; the bars are %.2f and %.2f", all, allCited, allFirst, barCited, barFirst)

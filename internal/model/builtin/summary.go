@@ -32,17 +32,27 @@ func utility(t *transcript, messages []model.Message) (string, bool) {
 	case strings.HasPrefix(system, MarkSummarise):
 		return summarise(messages), true
 	case strings.HasPrefix(system, MarkTitle):
-		return title(lastText(messages)), true
+		return title(firstText(messages)), true
 	case strings.HasPrefix(system, MarkRoute):
 		return route(lastText(messages)), true
 	}
 	return "", false
 }
 
+// lastText is the newest thing that the person wrote.
 func lastText(messages []model.Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == model.RoleUser && strings.TrimSpace(messages[i].Text) != "" {
-			return messages[i].Text
+		if text, _ := authored(messages[i].Text); messages[i].Role == model.RoleUser && strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func firstText(messages []model.Message) string {
+	for _, m := range messages {
+		if text, _ := authored(m.Text); m.Role == model.RoleUser && strings.TrimSpace(text) != "" {
+			return text
 		}
 	}
 	return ""
@@ -77,8 +87,10 @@ func summarise(messages []model.Message) string {
 			file(string(c.Args))
 		}
 		switch {
-		case m.Role == model.RoleUser && !isNote(m.Text) && !rolePrefix.MatchString(m.Text):
-			asked = append(asked, oneLine(m.Text))
+		case m.Role == model.RoleUser && !rolePrefix.MatchString(m.Text):
+			if person, _ := authored(m.Text); strings.TrimSpace(person) != "" {
+				asked = append(asked, oneLine(person))
+			}
 		case m.Role == model.RoleAssistant && len(m.Calls) == 0 && m.Text != "":
 			answers = append(answers, oneLine(firstParagraph(m.Text)))
 		}

@@ -53,12 +53,24 @@ func noTool(tool, what string) string {
 	return "I can't " + what + ": " + why + "."
 }
 
-// NeedTools begins the answer to a request that can't be met without tools, in
-// a reply to a prompt that offered none: the agent may route the turn again.
-const NeedTools = "[NEED TOOLS]"
+// NeedTools is the whole answer to a request that can't be met without tools,
+// where the prompt offered none and names this line as the way to ask for them.
+const NeedTools = "NEED TOOLS"
 
-func noTools(what string) string {
-	return NeedTools + " I need the workspace's tools to " + what + "; none were offered with this request."
+// needsTools says whether a request is anything but talk.
+func needsTools(intents []intent) bool {
+	for _, it := range intents {
+		switch it.kind {
+		case kindGreet, kindThanks, kindHelp, kindStop:
+		case kindUnknown:
+			if it.subject != "" {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 var wish = regexp.MustCompile(`(?i)^(?:please |now )?(?:fix|add|implement|write|make|refactor|improve|optimi[sz]e|clean up|create|build|update|change|move|extract|generate|document|port|support|use|rewrite|simplify|speed up|rename|replace|delete|remove)\s+`)

@@ -30,21 +30,42 @@ type step struct {
 }
 
 var (
-	noteMark   = regexp.MustCompile(`^\s*\[[A-Z][A-Z0-9 _:-]{2,}[^\]\n]*\]`)
+	dataBlock  = regexp.MustCompile(`(?s)<data source="([^"\n]*)">\n?(.*?)</data>`)
+	noteMark   = regexp.MustCompile(`^\s*\[[A-Z][A-Z0-9 _:-]{2,}[^\]\n]*\]\s*`)
 	steerMark  = regexp.MustCompile(`^\s*\[STEER\]\s*`)
 	askMark    = regexp.MustCompile(`^\s*\[(?:REQUEST|USER)\]\s*`)
-	tagMark    = regexp.MustCompile(`^\s*<[a-zA-Z][\w-]*[\s>]`)
 	blockMark  = regexp.MustCompile(`^\s*[\w./@+-]+\.\w+:\d+-\d+(?:\s|$)`)
-	rejectMark = regexp.MustCompile(`(?i)\bthe person (?:has )?(?:rejected|undid|declined)\b`)
+	rejectMark = regexp.MustCompile(`(?i)\bthe person (?:has )?(?:rejected|undid|declined)\b|\bthe person's decision on a hunk .*: (?:rejected|undone)`)
+	paragraph2 = regexp.MustCompile(`\n[ \t]*\n`)
 )
 
-// isNote tells text that the agent put into the conversation from what the
-// person wrote.
-func isNote(text string) bool {
-	if steerMark.MatchString(text) || askMark.MatchString(text) {
-		return false
+// authored takes a user message apart: what the person wrote, and what the
+// agent put beside it (evidence between <data> marks, notes that begin with a
+// mark in brackets). Adjacent messages of one voice may have been joined with
+// a blank line between them.
+func authored(text string) (person string, notes []string) {
+	text = dataBlock.ReplaceAllStringFunc(text, func(m string) string {
+		g := dataBlock.FindStringSubmatch(m)
+		notes = append(notes, g[1]+"\n"+g[2])
+		return "\n\n"
+	})
+	if blockMark.MatchString(text) {
+		return "", append(notes, text)
 	}
-	return noteMark.MatchString(text) || tagMark.MatchString(text) || blockMark.MatchString(text)
+	var kept []string
+	for _, p := range paragraph2.Split(text, -1) {
+		switch {
+		case strings.TrimSpace(p) == "":
+		case rejectMark.MatchString(p), noteMark.MatchString(p) && !steerMark.MatchString(p) && !askMark.MatchString(p):
+			notes = append(notes, p)
+		default:
+			kept = append(kept, p)
+		}
+	}
+	if len(notes) == 0 {
+		return text, nil
+	}
+	return strings.Join(kept, "\n\n"), notes
 }
 
 func readTranscript(messages []model.Message) *transcript {
@@ -81,11 +102,11 @@ func (t *transcript) note(text string) {
 
 // user files what the person wrote: a new request, or a steer of the open one.
 func (t *transcript) user(text string) {
-	if strings.TrimSpace(text) == "" {
-		return
+	text, notes := authored(text)
+	for _, n := range notes {
+		t.note(n)
 	}
-	if isNote(text) || rejectMark.MatchString(text) {
-		t.note(text)
+	if text = strings.TrimSpace(text); text == "" {
 		return
 	}
 	if t.request == "" {
