@@ -20,9 +20,9 @@ import (
 func (t *timeline) runCalls(ctx context.Context, fx run.RunCalls) {
 	scope := t.scope(fx.Run)
 	files := t.e.parts.Edits.Files(scope)
-	calls := make([]tools.BatchCall, len(fx.Calls))
+	calls := make([]tools.Call, len(fx.Calls))
 	for i, c := range fx.Calls {
-		calls[i] = tools.BatchCall{Name: c.Tool, Args: c.Args}
+		calls[i] = tools.Call{Name: c.Tool, Path: pathArg(c.Args)}
 		if tool, ok := t.e.parts.Tools.Get(c.Tool); ok {
 			calls[i].ReadOnly = tool.Spec().ReadOnly
 		}
@@ -36,6 +36,15 @@ func (t *timeline) runCalls(ctx context.Context, fx run.RunCalls) {
 		}
 		return res
 	})
+}
+
+// pathArg is the file that a call is about, "" if it names none.
+func pathArg(args json.RawMessage) string {
+	var a struct{ Path string }
+	if json.Unmarshal(args, &a) != nil {
+		return ""
+	}
+	return a.Path
 }
 
 // scope says for whom the calls of a run work.

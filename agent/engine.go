@@ -38,6 +38,8 @@ type Parts struct {
 	Log         func(format string, args ...any)
 	// SourceText reads the lines of a file as they are now, for evidence.
 	SourceText func(path string) ([]byte, error)
+	// Paths lists the workspace's files, in order.
+	Paths func(ctx context.Context) []string
 	// Touched tells the index that a file's text is another now.
 	Touched func(path string)
 	// Tips are three things to try that fit this repository.
@@ -93,6 +95,7 @@ type Engine struct {
 	closed  sync.Once
 	running sync.WaitGroup
 
+	opening   sync.Mutex // held while a timeline is opened; taken before mu
 	mu        sync.Mutex
 	timelines map[string]*timeline // by session/branch
 	sessions  map[string]*session
@@ -328,16 +331,20 @@ func (e *Engine) timeline(ctx context.Context, sessionID, branchID string) (*tim
 		return nil, &Error{Code: CodeNotFound, Message: fmt.Sprintf("session %s has no branch %q", s.row.ID, branchID), Hint: "agent/session/load lists its branches"}
 	}
 	key := s.row.ID + "/" + branchID
+	e.opening.Lock() // a branch is opened once
+	defer e.opening.Unlock()
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if t, ok := e.timelines[key]; ok {
+	t, ok := e.timelines[key]
+	e.mu.Unlock()
+	if ok {
 		return t, nil
 	}
-	t, err := e.openTimeline(ctx, s.row.ID, branchID)
-	if err != nil {
+	if t, err = e.openTimeline(ctx, s.row.ID, branchID); err != nil {
 		return nil, err
 	}
+	e.mu.Lock()
 	e.timelines[key] = t
+	e.mu.Unlock()
 	return t, nil
 }
 

@@ -55,7 +55,7 @@ func configFinding() finding {
 
 func (h *house) findings(ctx context.Context) []finding {
 	list := []finding{
-		{Name: "workspace", OK: true, Says: h.space.Root()},
+		{Name: "workspace", OK: true, Says: h.space.Roots()[0]},
 		{Name: "state", OK: true, Says: h.store.Path()},
 	}
 	for _, w := range h.config.Warnings {
@@ -67,7 +67,7 @@ func (h *house) findings(ctx context.Context) []finding {
 		index.Says += "; " + st.Message
 	}
 	if !index.OK {
-		index.Do = "searching works with what is there; deleting " + placesOf(h.space.Root()).index + " builds the index anew"
+		index.Do = "searching works with what is there; deleting " + placesOf(h.space.Roots()[0]).index + " builds the index anew"
 	}
 	list = append(list, index)
 	git := finding{Name: "git", OK: true, Says: "found"}
@@ -88,7 +88,7 @@ func (h *house) findings(ctx context.Context) []finding {
 		}
 		list = append(list, f)
 	}
-	return append(list, sandboxFinding())
+	return list
 }
 
 func (c doctorCmd) print(w io.Writer, list []finding) error {

@@ -67,7 +67,7 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 		return nil, err
 	}
 	h.closers = append(h.closers, func() { h.space.Close() })
-	root := h.space.Root()
+	root := h.space.Roots()[0]
 	if h.config, err = config.Load(root, o.settings); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,6 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 	}
 	h.ledger = edits.New(edits.Config{Journal: agent.NewJournal(h.store), Blobs: agent.NewBlobs(h.store), Workspace: h.space,
 		Changed: func(c edits.Changed) { with(func(e *agent.Engine) { e.EditsHappened(c) }) }})
-	h.closers = append(h.closers, h.ledger.Close)
 	recorded, err := agent.JournalEvents(ctx, h.store)
 	if err != nil {
 		return nil, err
@@ -101,7 +100,7 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 	if err := h.ledger.Load(ctx, recorded); err != nil {
 		return nil, err
 	}
-	source, err := newSource(root, h.ledger)
+	source, err := newSource(root, h.space)
 	if err != nil {
 		return nil, err
 	}
@@ -124,22 +123,16 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 		return nil, err
 	}
 	e := agent.New(agent.Parts{
-		Root: root, Store: h.store, Index: h.index, Edits: h.ledger, Tools: registry, Models: models{h.catalog}, Shell: shell,
+		Root: root, Store: h.store, Index: lookups{h.index, source}, Edits: h.ledger, Tools: registry, Models: models{h.catalog}, Shell: shell,
 		Permissions: rules, Settings: settingsOf(h.config.File), SettingSources: h.config.Sources, Version: version,
 		Now: time.Now, NewID: newID, Log: o.log, SourceText: source.Read, Instructions: func() []agent.Instruction { return instructions(h) },
-		Touched: touched.add, Tips: func() []string { return tips(h.index) },
+		Touched: touched.add, Paths: source.paths, Tips: func() []string { return tips(h.index) },
 	})
 	ready.Lock()
 	engine, h.engine = e, e
 	ready.Unlock()
 	h.closers = append(h.closers, func() { e.Close() })
 	if !o.still {
-		watch, err := newWatch(root, h.ledger, touched, o.log)
-		if err != nil {
-			o.log("changes on disk are not watched: %v", err)
-		} else {
-			h.closers = append(h.closers, watch)
-		}
 		h.index.Start(ctx)
 	}
 	return h, nil

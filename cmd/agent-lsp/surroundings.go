@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/agent"
-	"github.com/agent-lsp/agent-lsp/agent/edits"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/internal/config"
 	"github.com/agent-lsp/agent-lsp/internal/model"
@@ -22,16 +21,16 @@ import (
 // source is the workspace as the index sees it: what may be indexed, and each
 // file as the person sees it, unsaved buffers included.
 type source struct {
-	scan   *workspace.Scanner
-	ledger *edits.Ledger
+	scan  *workspace.Scanner
+	space *workspace.Workspace
 }
 
-func newSource(root string, ledger *edits.Ledger) (*source, error) {
+func newSource(root string, space *workspace.Workspace) (*source, error) {
 	scan, err := workspace.NewScanner(root)
 	if err != nil {
 		return nil, err
 	}
-	return &source{scan, ledger}, nil
+	return &source{scan, space}, nil
 }
 
 // Root implements rag.Source.
@@ -49,12 +48,25 @@ func (s *source) Files(ctx context.Context, paths []string) ([]rag.File, error) 
 
 // Read implements rag.Source.
 func (s *source) Read(path string) ([]byte, error) {
-	if s.ledger != nil {
-		if text, ok := s.ledger.Buffer(path); ok {
-			return []byte(text), nil
+	if place, err := s.space.Resolve(path); err == nil {
+		if doc, ok := s.space.Doc(place); ok {
+			return []byte(doc.Text), nil
 		}
 	}
 	return s.scan.Read(path)
+}
+
+// paths lists what may be mentioned.
+func (s *source) paths(ctx context.Context) []string {
+	files, err := s.Files(ctx, nil)
+	if err != nil {
+		return nil // nothing to propose
+	}
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = f.Path
+	}
+	return out
 }
 
 // touches collects changed paths and gives them to the index in batches.
@@ -131,7 +143,7 @@ const instructionMax = 32 << 10
 func instructions(h *house) []agent.Instruction {
 	var out []agent.Instruction
 	for _, name := range instructionNames {
-		data, err := os.ReadFile(filepath.Join(h.space.Root(), name))
+		data, err := os.ReadFile(filepath.Join(h.space.Roots()[0], name))
 		if err != nil || len(strings.TrimSpace(string(data))) == 0 {
 			continue
 		}
@@ -152,7 +164,7 @@ func settingsOf(f config.File) agent.Settings {
 
 // reconfigure takes the editor's settings.
 func (h *house) reconfigure(settings []byte) {
-	c, err := config.Load(h.space.Root(), settings)
+	c, err := config.Load(h.space.Roots()[0], settings)
 	if err != nil {
 		h.log("the new settings were not taken: %v", err)
 		return
@@ -162,17 +174,8 @@ func (h *house) reconfigure(settings []byte) {
 }
 
 // tips are three things to try that fit this repository, made from its index.
-func tips(index *rag.Index) []string {
+func tips(*rag.Index) []string {
 	out := []string{}
-	if names := index.Notable(3); len(names) > 0 {
-		out = append(out, fmt.Sprintf("where is %s used?", names[0]))
-		if len(names) > 1 {
-			out = append(out, fmt.Sprintf("how does %s work?", names[1]))
-		}
-		if len(names) > 2 {
-			out = append(out, fmt.Sprintf("rename %s to …", names[2]))
-		}
-	}
 	return out
 }
 
@@ -186,4 +189,12 @@ func modelSettings(f config.File) catalog.Settings {
 		s.Models[name] = model.Caps{ContextWindow: m.ContextWindow, OutputLimit: m.OutputLimit, USDPerMIn: m.USDPerMIn, USDPerMOut: m.USDPerMOut}
 	}
 	return s
+}
+
+func searchText(set rag.Set) string {
+	var b strings.Builder
+	for _, it := range set.Items {
+		fmt.Fprintf(&b, "%s:%d-%d  %.2f  %s\n", it.Path, it.StartLine, it.EndLine, it.Score, it.Symbol)
+	}
+	return b.String()
 }
