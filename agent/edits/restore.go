@@ -114,7 +114,10 @@ func (t target) plan(l *Ledger, pre review.File) (post review.File, skip string,
 	if err == nil && skip == "" && old.Equal(pre) {
 		skip = skipSame
 	}
-	return old, skip, err
+	if skip != "" {
+		return pre, skip, err
+	}
+	return old, "", err
 }
 
 // before is the file as it stood, with what the person did to it between the
