@@ -34,14 +34,17 @@ type entry struct {
 	lens    []uint32 // tokens of each chunk
 	defs    []Def
 
-	test bool   // the path looks like a test's
-	stem string // the name without extension and test marks, lower case
-	dir  string // with the final slash; "" at the root
+	source bool   // code, as against prose and data
+	test   bool   // the path looks like a test's
+	stem   string // the name without extension and test marks, lower case
+	dir    string // with the final slash; "" at the root
 
 	baseTerms int // distinct words of the name
 }
 
 func (e *entry) derive() {
+	l := langOf(e.path)
+	e.source = l != langNone && l != langProse
 	e.test = testPath.MatchString(e.path)
 	e.dir = e.path[:strings.LastIndexByte(e.path, '/')+1]
 	e.stem = pairStem(e.path)
@@ -93,7 +96,7 @@ func analyze(tc *termCache, p string, src []byte) (*entry, []chunkDoc) {
 	e := &entry{path: p, size: int64(len(src)), hash: hashText(src)}
 	e.derive()
 	if isBinary(src) || len(src) > MaxFileBytes {
-		src = nil
+		return e, nil // remembered, so that it is not read again, and never found
 	}
 	lines := splitLines(src)
 	e.lines = len(lines)

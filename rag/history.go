@@ -44,9 +44,10 @@ type history struct {
 	names   []string
 	commits map[string]*commit
 	view    *historyView
-	changed bool   // since took
-	dirty   bool   // since save
-	absent  string // why there is none
+	changed bool      // since took
+	fresh   []*commit // since save
+	saved   int       // of names
+	absent  string    // why there is none
 
 	refreshing sync.Mutex
 }
@@ -128,6 +129,7 @@ func (h *history) refresh(ctx context.Context) {
 	}
 	h.view = h.makeView(ids)
 	h.changed = true
+	h.save()
 }
 
 func sameCommits(have []*commit, ids []string) bool {
@@ -182,7 +184,7 @@ func (h *history) add(tc *termCache, r rawCommit) {
 		c.files = append(c.files, ch)
 	}
 	h.commits[c.id] = c
-	h.dirty = true
+	h.fresh = append(h.fresh, c)
 }
 
 func (h *history) changedTerms(tc *termCache, text string) []uint32 {
@@ -281,6 +283,3 @@ func (h *history) note() string {
 	defer h.mu.Unlock()
 	return h.absent
 }
-
-func (h *history) load() {}
-func (h *history) save() {}

@@ -14,13 +14,19 @@ const (
 	knnFull       = 20  // similarity from which the nearest counts in full
 	recentCommits = 400 // how far back "recent" fades
 	msgK1, msgB   = 1.2, 0.5
+
+	burstCommits  = 12 // how far back a run of changes to the same files fades
+	expandCommits = 8  // similar commits whose changes lend words
+	expandTerms   = 24
 )
 
 // histScores is what past commits say, by path of today.
 type histScores struct {
-	knn, field, diff map[string]float64
-	recent, freq     map[string]float64
-	near             []nearCommit // most similar first
+	knn, field, diff            map[string]float64
+	recent, freq, burst, burst2 map[string]float64
+	near                        []nearCommit // most similar first
+	expand                      []queryTerm  // what similar commits changed, by term
+	translate                   []queryTerm
 }
 
 type nearCommit struct {
@@ -29,14 +35,17 @@ type nearCommit struct {
 }
 
 func scoreHistory(v *historyView, terms []queryTerm) *histScores {
-	out := &histScores{map[string]float64{}, map[string]float64{}, map[string]float64{},
-		map[string]float64{}, map[string]float64{}, nil}
+	out := &histScores{knn: map[string]float64{}, field: map[string]float64{}, diff: map[string]float64{},
+		recent: map[string]float64{}, freq: map[string]float64{}, burst: map[string]float64{}, burst2: map[string]float64{}}
 	if v == nil || len(v.commits) == 0 {
 		return out
 	}
 	sims, matched := v.messages(terms)
 	v.nearest(out, sims)
 	v.byMessage(out, terms, matched)
+	v.byChange(out, terms)
+	v.expansion(out, terms)
+	v.translation(out, terms)
 	return out
 }
 
@@ -113,6 +122,8 @@ func (v *historyView) byMessage(out *histScores, terms []queryTerm, matched [][]
 			x.length += float64(v.commits[ci].length)
 			out.recent[v.names[p]] += fade
 			out.freq[v.names[p]]++
+			out.burst[v.names[p]] += share * math.Exp(-float64(ci)/burstCommits)
+			out.burst2[v.names[p]] += share * math.Exp(-float64(ci)/60)
 			for _, j := range matched[ci] {
 				x.tf[j] += share
 			}
@@ -134,6 +145,134 @@ func (v *historyView) byMessage(out *histScores, terms []queryTerm, matched [][]
 		}
 		out.field[v.names[p]] = s
 	}
+}
+
+// byChange asks which files had lines with the query's words changed in them, and
+// how often.
+func (v *historyView) byChange(out *histScores, terms []queryTerm) {
+	if v.diffs == 0 {
+		return
+	}
+	lengths := map[uint32]float64{}
+	total := 0.0
+	for ci, c := range v.commits[:v.diffs] {
+		for i, f := range c.files {
+			n := float64(len(f.terms))
+			lengths[v.paths[ci][i]] += n
+			total += n
+		}
+	}
+	avg := total/float64(len(lengths)+1) + 1
+	n := float64(len(lengths))
+	for _, q := range terms {
+		t, ok := v.dict(q.text)
+		if !ok {
+			continue
+		}
+		tf := map[uint32]float64{}
+		for _, h := range v.byDiff[t] {
+			tf[v.paths[h.commit][h.file]]++
+		}
+		w := q.weight * idf(n, float64(len(tf)))
+		for p, x := range tf {
+			out.diff[v.names[p]] += w * x * (msgK1 + 1) / (x + msgK1*(1-msgB+msgB*lengths[p]/avg))
+		}
+	}
+}
+
+// expansion takes the words that similar commits changed for further words of the query.
+func (v *historyView) expansion(out *histScores, terms []queryTerm) {
+	known := map[string]bool{}
+	for _, q := range terms {
+		known[q.text] = true
+	}
+	weight := map[uint32]float64{}
+	for _, c := range out.near[:min(len(out.near), expandCommits)] {
+		if c.index >= v.diffs {
+			continue
+		}
+		g := math.Pow(c.sim, knnPower)
+		for _, f := range v.commits[c.index].files {
+			for _, t := range f.terms {
+				weight[t] += g / math.Sqrt(float64(len(f.terms)+10))
+			}
+		}
+	}
+	n := float64(v.diffs)
+	for t, w := range weight {
+		name := v.names[t]
+		if known[name] || stopWords[name] {
+			continue
+		}
+		if i := idf(n, float64(len(v.byDiff[t]))); i > 2 {
+			out.expand = append(out.expand, queryTerm{name, w * i, name[0] == wholeMark})
+		}
+	}
+	slices.SortFunc(out.expand, func(a, b queryTerm) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.text, b.text))
+	})
+	out.expand = out.expand[:min(len(out.expand), expandTerms)]
+}
+
+// translation learns from all commits which words of the code go with each word of
+// the query in messages.
+func (v *historyView) translation(out *histScores, terms []queryTerm) {
+	known := map[string]bool{}
+	for _, q := range terms {
+		known[q.text] = true
+	}
+	n := float64(v.diffs)
+	sum := map[uint32]float64{}
+	for _, q := range terms {
+		t, ok := v.dict(q.text)
+		if !ok {
+			continue
+		}
+		hits := v.byWord[t]
+		count := map[uint32]float64{}
+		commits := 0.0
+		for _, h := range hits {
+			if int(h.commit) >= v.diffs || len(v.commits[h.commit].files) > coMaxFiles {
+				continue
+			}
+			commits++
+			seen := map[uint32]bool{}
+			for _, f := range v.commits[h.commit].files {
+				for _, x := range f.terms {
+					if !seen[x] {
+						seen[x] = true
+						count[x]++
+					}
+				}
+			}
+			if commits >= 60 {
+				break
+			}
+		}
+		if commits < 2 {
+			continue
+		}
+		w := q.weight * idf(float64(len(v.commits)), float64(len(hits)))
+		for x, c := range count {
+			if c < 2 {
+				continue
+			}
+			df := float64(len(v.byDiff[x]))
+			lift := math.Log((c / commits) / (df / (n + 1)))
+			if lift > 1 {
+				sum[x] += w * lift * c / (c + 3)
+			}
+		}
+	}
+	for x, s := range sum {
+		if name := v.names[x]; !known[name] && !stopWords[name] {
+			out.translate = append(out.translate, queryTerm{name, s, name[0] == wholeMark})
+		}
+	}
+	slices.SortFunc(out.translate, func(a, b queryTerm) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.text, b.text))
+	})
+	out.translate = out.translate[:min(len(out.translate), expandTerms)]
 }
 
 // Limits of co-change.

@@ -234,6 +234,5 @@ func (x *Index) Close() error {
 		return nil
 	}
 	x.closed = true
-	x.hist.save()
 	return x.st.close()
 }

@@ -25,6 +25,7 @@ type lexScores struct {
 	best, top3        []float64
 	symDef, symKey    []float64
 	dir, base         []float64
+	fileF, coverF     []float64      // like file and cover, with names and path counted in
 	chunks            []chunkScore   // only those with a score
 	byFile            map[uint32]int // first of a file's in chunks, which are sorted
 	terms             []termStat     // one per query term
@@ -33,6 +34,7 @@ type lexScores struct {
 type chunkScore struct {
 	ref   docRef
 	score float64
+	cover float64 // share of the query's weight that it has
 }
 
 type termStat struct {
@@ -48,6 +50,7 @@ type lexScorer struct {
 	base  []int     // first global number of each segment
 	tf    []float64 // by global document number, of the term at hand
 	score []float64 // by global document number
+	cov   []float64 // by global document number
 	hit   []globalDoc
 	fileT []float64 // by file id, of the term at hand
 	files []uint32
@@ -63,14 +66,14 @@ func scoreLexical(t *table, r *lexReader, terms []queryTerm) (*lexScores, error)
 	n := len(t.byID)
 	out := &lexScores{file: make([]float64, n), cover: make([]float64, n), code: make([]float64, n),
 		best: make([]float64, n), top3: make([]float64, n), symDef: make([]float64, n), symKey: make([]float64, n),
-		dir: make([]float64, n), base: make([]float64, n), terms: make([]termStat, len(terms))}
+		dir: make([]float64, n), base: make([]float64, n), fileF: make([]float64, n), coverF: make([]float64, n), terms: make([]termStat, len(terms))}
 	s := &lexScorer{t: t, r: r, fileT: make([]float64, n), named: make([]int, n)}
 	total := 0
 	for _, d := range r.docs() {
 		s.base = append(s.base, total)
 		total += d
 	}
-	s.tf, s.score = make([]float64, total), make([]float64, total)
+	s.tf, s.score, s.cov = make([]float64, total), make([]float64, total), make([]float64, total)
 	var touched []globalDoc
 	for i, q := range terms {
 		hit, err := s.body(out, i, q)
@@ -82,6 +85,9 @@ func scoreLexical(t *table, r *lexReader, terms []queryTerm) (*lexScores, error)
 			return nil, err
 		}
 		if err := s.paths(out, q); err != nil {
+			return nil, err
+		}
+		if err := s.fielded(out, q); err != nil {
 			return nil, err
 		}
 	}
@@ -151,6 +157,7 @@ func (s *lexScorer) body(out *lexScores, i int, q queryTerm) ([]globalDoc, error
 		}
 		tf := s.tf[h.n]
 		norm := chunkK1 * (1 - chunkB + chunkB*float64(s.t.byID[h.ref.file].lens[h.ref.chunk])/avgChunk)
+		s.cov[h.n] += wf
 		s.score[h.n] += wc * tf * (chunkK1 + 1) / (tf + norm)
 	}
 	return fresh, nil
@@ -167,6 +174,36 @@ func (s *lexScorer) symbols(out *lexScores, q queryTerm) error {
 		if q.whole {
 			out.symKey[f] += w
 		}
+	}
+	return nil
+}
+
+// What an occurrence in a name or in the path counts, in occurrences in the text.
+const (
+	symTF  = 1.0 // of symWeightMain
+	baseTF = 4
+	dirTF  = 2
+)
+
+// fielded scores a file by all its fields as one text.
+func (s *lexScorer) fielded(out *lexScores, q queryTerm) error {
+	defer s.reset()
+	for _, f := range []struct {
+		field  string
+		weight float64
+	}{{fieldBody, 1}, {fieldNote, noteTF}, {fieldSym, symTF}, {fieldBase, baseTF}, {fieldDir, dirTF}} {
+		if err := s.gather(f.field, q.text, f.weight); err != nil {
+			return err
+		}
+	}
+	n := float64(len(s.t.sorted))
+	avg := float64(s.t.tokens)/(n+1) + 1
+	w := q.weight * idf(n, float64(len(s.files)))
+	for _, f := range s.files {
+		tf := s.fileT[f]
+		norm := fileK1 * (1 - fileB + fileB*float64(s.t.byID[f].tokens)/avg)
+		out.fileF[f] += w * tf * (fileK1 + 1) / (tf + norm)
+		out.coverF[f] += w
 	}
 	return nil
 }
@@ -213,6 +250,10 @@ func (s *lexScorer) coverage(out *lexScores, terms []queryTerm) {
 	}
 	for i := range out.cover {
 		out.cover[i] /= total
+		out.coverF[i] /= total
+	}
+	for i := range s.cov {
+		s.cov[i] /= total
 	}
 }
 
@@ -220,7 +261,7 @@ func (s *lexScorer) coverage(out *lexScores, terms []queryTerm) {
 func (s *lexScorer) collect(out *lexScores, touched []globalDoc) {
 	out.chunks = make([]chunkScore, len(touched))
 	for i, h := range touched {
-		out.chunks[i] = chunkScore{h.ref, s.score[h.n]}
+		out.chunks[i] = chunkScore{h.ref, s.score[h.n], s.cov[h.n]}
 	}
 	slices.SortFunc(out.chunks, func(a, b chunkScore) int {
 		return cmp.Or(cmp.Compare(a.ref.file, b.ref.file), cmp.Compare(b.score, a.score), cmp.Compare(a.ref.chunk, b.ref.chunk))

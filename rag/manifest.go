@@ -197,50 +197,23 @@ func encodeEntry(b []byte, e *entry) []byte {
 var errBadRecord = errors.New("bad manifest record")
 
 func decodeEntry(b []byte) (*entry, error) {
-	bad := false
-	u := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			bad, b = true, nil
-			return 0
-		}
-		b = b[n:]
-		return v
-	}
-	s := func() string {
-		n := u()
-		if n > uint64(len(b)) {
-			bad, b = true, nil
-			return ""
-		}
-		v := string(b[:n])
-		b = b[n:]
-		return v
-	}
-	list := func() int { // no list is longer than the bytes that are left
-		n := u()
-		if n > uint64(len(b)) {
-			bad, b = true, nil
-			return 0
-		}
-		return int(n)
-	}
-	e := &entry{path: s(), id: uint32(u()), size: int64(u()), modTime: int64(u()), hash: u(), lines: int(u())}
-	n := list()
+	d := &decoder{b: b}
+	e := &entry{path: d.string(), id: uint32(d.uint()), size: int64(d.uint()), modTime: int64(d.uint()), hash: d.uint(), lines: int(d.uint())}
+	n := d.list()
 	e.starts, e.lens = make([]uint32, n), make([]uint32, n)
 	prev := uint32(0)
 	for i := range n {
-		prev += uint32(u())
-		e.starts[i], e.lens[i] = prev, uint32(u())
+		prev += uint32(d.uint())
+		e.starts[i], e.lens[i] = prev, uint32(d.uint())
 		e.tokens += int(e.lens[i])
 	}
-	e.defs = make([]Def, list())
+	e.defs = make([]Def, d.list())
 	for i := range e.defs {
-		d := Def{Name: s(), Kind: internKind(s()), Container: s(), Start: int(u())}
-		d.End = d.Start + int(u())
-		e.defs[i] = d
+		def := Def{Name: d.string(), Kind: internKind(d.string()), Container: d.string(), Start: int(d.uint())}
+		def.End = def.Start + int(d.uint())
+		e.defs[i] = def
 	}
-	if bad || len(b) != 0 || n == 0 || e.path == "" {
+	if d.bad || len(d.b) != 0 || e.path == "" {
 		return nil, errBadRecord
 	}
 	e.derive()

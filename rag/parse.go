@@ -10,9 +10,12 @@ import (
 
 // Limits of a parsed query.
 const (
-	maxQueryTerms    = 96 // heaviest first; the tail of a long text says little
+	maxQueryTerms    = 128 // heaviest first; the tail of a long text says little
 	maxQueryMentions = 40
 	subjectWeight    = 2 // the first line says what it is about
+	joinedWeight     = .5
+
+	abbreviatedWeight = .4
 )
 
 // queryTerm is a word to look for.
@@ -58,6 +61,16 @@ func parseQuery(text string) parsedQuery {
 	}
 	count(subject, subjectWeight)
 	count(body, 1)
+	for t, w := range joinedWords(subject, body) {
+		if weights[t] == 0 {
+			weights[t], whole[t] = w, t[0] == wholeMark
+		}
+	}
+	for t, w := range abbreviated(weights) {
+		if weights[t] == 0 {
+			weights[t] = w
+		}
+	}
 	var p parsedQuery
 	for t, w := range weights {
 		p.terms = append(p.terms, queryTerm{t, w, whole[t]})
@@ -71,6 +84,69 @@ func parseQuery(text string) parsedQuery {
 	slices.SortFunc(p.terms, func(a, b queryTerm) int { return cmp.Compare(a.text, b.text) })
 	p.mentions, p.paths = mentionsOf(text)
 	return p
+}
+
+// abbreviated gives the other spellings of the words, at less weight.
+func abbreviated(weights map[string]float64) map[string]float64 {
+	out := map[string]float64{}
+	for t, w := range weights {
+		for _, a := range abbreviations[t] {
+			if !stopWords[a] {
+				out[a] = max(out[a], w*abbreviatedWeight)
+			}
+		}
+	}
+	return out
+}
+
+// joinedWords gives the compound identifiers that neighbouring words would make:
+// "word wrapping" is looked for as wordWrapping and word_wrap too.
+func joinedWords(subject, body string) map[string]float64 {
+	out := map[string]float64{}
+	for _, x := range []struct {
+		text   string
+		weight float64
+	}{{subject, joinedWeight * subjectWeight}, {body, joinedWeight}} {
+		var prev []string // up to two words before, lower case
+		end := -1
+		for i := 0; i < len(x.text); {
+			if class[x.text[i]] == classSep {
+				i++
+				continue
+			}
+			j := i + 1
+			for j < len(x.text) && class[x.text[j]] != classSep {
+				j++
+			}
+			w := strings.ToLower(x.text[i:j])
+			if end < 0 || i-end > 1 { // only a single blank, hyphen, dot or slash joins
+				prev = prev[:0]
+			}
+			if !stopWords[w] && len(w) > 5 { // "keepalive" may be keepAlive in the code
+				for _, last := range []string{w, stem(w)} {
+					out[string(wholeMark)+last] = max(out[string(wholeMark)+last], x.weight)
+				}
+			}
+			for k := range prev {
+				if !stopWords[prev[k]] && !stopWords[w] && k == len(prev)-1 { // and "keep alive" keepalive
+					out[stem(prev[k]+w)] = max(out[stem(prev[k]+w)], x.weight)
+				}
+				for _, last := range []string{w, stem(w)} {
+					t := string(wholeMark) + strings.Join(prev[k:], "") + last
+					if !stopWords[prev[k]] && !stopWords[w] && len(t) > 5 && len(t) < maxIdentBytes {
+						out[t] = max(out[t], x.weight)
+					}
+				}
+			}
+			prev = append(prev, w)
+			if len(prev) > 2 {
+				prev = prev[1:]
+			}
+			end = j
+			i = j
+		}
+	}
+	return out
 }
 
 // mentionsOf finds what the text names as code: `quoted`, CamelCase,

@@ -1,45 +1,179 @@
 package rag
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
-// Search answers from what is indexed at this moment.
+// Limits of one answer.
+const (
+	maxOpened      = 40      // files read for windows
+	maxOpenedBytes = 4 << 20 // of them together; the others show their best chunk
+	laterWindow    = .95     // what a file's second and further windows are worth
+	windowPower    = .6      // how fast a lesser window of a good file falls behind the next file
+	scoreDigits    = 1e6
+)
+
+// Search answers from what is indexed at this moment, and never waits for indexing.
 func (x *Index) Search(ctx context.Context, q Query) (Set, error) {
-	k, err := x.rank(ctx, q)
-	if err != nil {
-		return Set{}, err
-	}
-	set := Set{Query: q.Text, State: SetReady, Items: []Item{}}
-	without := words(strings.Join(q.Without, " "))
 	want := q.K
 	if want <= 0 {
 		want = DefaultK
 	}
 	want = min(want, MaxK)
-	total := make([]float64, len(k.t.sorted))
-	for i := range total {
-		total[i] = k.total(i, without)
+	perFile := q.SnippetsPerFile
+	if perFile <= 0 {
+		perFile = DefaultPerFile
 	}
-	order := byScore(total)
-	for _, i := range order {
-		if len(set.Items) == want {
-			break
-		}
-		e := k.t.sorted[i]
-		it := Item{Path: e.path, Score: math.Round(total[i]*1e6) / 1e6, Generation: k.t.generation}
-		it.StartLine, it.EndLine = e.span(0)
-		if cs := k.lex.chunksOf(e.id); len(cs) > 0 {
-			it.StartLine, it.EndLine = e.span(int(cs[0].ref.chunk))
-		}
-		set.Items = append(set.Items, it)
+	set := Set{Query: q.Text, State: x.setState()}
+	k, err := x.rank(ctx, q)
+	if err != nil {
+		return Set{}, err
+	}
+	if len(k.t.sorted) == 0 && set.State == SetIndexing {
+		set.State = SetScan
+		set.Items, err = x.scan(ctx, q, want, perFile)
+	} else {
+		set.Terms = k.termNames()
+		set.Items, err = x.items(ctx, k, q.Filters, want, perFile)
+	}
+	if err != nil {
+		return Set{}, err
 	}
 	set.RetrievalSetID = setID(set)
 	return set, nil
 }
+
+func (x *Index) setState() string {
+	if x.Status().State == StateIndexing {
+		return SetIndexing
+	}
+	return SetReady
+}
+
+// scoredWindow is a window of the file at a position, with its place in the answer.
+type scoredWindow struct {
+	pos   int
+	w     window
+	value float64
+	text  []string
+}
+
+// items opens the best files and shows their best windows.
+func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, perFile int) ([]Item, error) {
+	total := k.totals()
+	order := byScore(total)
+	if len(order) == 0 || total[order[0]] <= 0 {
+		return []Item{}, nil
+	}
+	top := total[order[0]]
+	terms := queryLineTerms(k.terms, k.lex.terms, k.t.chunks)
+	lent := lineTerms{}
+	var out []scoredWindow
+	opened, bytes := 0, 0
+	rank := -1
+	for _, i := range order {
+		if total[i] <= 0 || rank+1 == want {
+			break
+		}
+		if !filters.allows(k.t.sorted[i].path) {
+			continue
+		}
+		rank++
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		e := k.t.sorted[i]
+		var ws []window
+		var lines []string
+		if opened < maxOpened && bytes < maxOpenedBytes {
+			opened++
+			if src, err := x.src.Read(e.path); err == nil && !isBinary(src) {
+				bytes += len(src)
+				lines = splitLines(src)
+			}
+			own := terms.with(k.view.touched(k.hist.near, e.path), historyWeight)
+			if rank >= anchorFiles {
+				own = own.with(lent, anchorWeight)
+			}
+			ws = windows(e, lines, k.lex.chunksOf(e.id), own, perFile)
+			if rank < anchorFiles && len(ws) > 0 {
+				lend(lent, e, lines, ws, 1/float64(rank+1))
+			}
+		}
+		if len(ws) == 0 {
+			ws = []window{e.fallbackWindow(k.lex.chunksOf(e.id), lines)}
+		}
+		for n, w := range ws {
+			v := total[i] / top
+			if n > 0 {
+				v *= laterWindow * math.Pow(w.value/ws[0].value, windowPower)
+			}
+			out = append(out, scoredWindow{i, w, v, lines})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b scoredWindow) int { return cmp.Compare(b.value, a.value) })
+	items := make([]Item, 0, min(want, len(out)))
+	why := newExplainer(k)
+	for _, s := range out[:min(want, len(out))] {
+		items = append(items, k.item(s, why))
+	}
+	return items, nil
+}
+
+// lend collects the names that a good file's windows are about.
+func lend(lent lineTerms, e *entry, lines []string, ws []window, weight float64) {
+	for n, w := range ws {
+		for _, t := range e.anchors(lines, w) {
+			if len(lent) < maxAnchors || lent[t] > 0 {
+				lent[t] = math.Max(lent[t], weight/float64(n+1))
+			}
+		}
+	}
+}
+
+// fallbackWindow shows a file's best chunk, or its beginning.
+func (e *entry) fallbackWindow(chunks []chunkScore, lines []string) window {
+	w := window{start: 1, end: min(max(e.lines, 1), windowLines), def: -1}
+	if len(chunks) > 0 && int(chunks[0].ref.chunk) < len(e.starts) {
+		w.start, w.end = e.span(int(chunks[0].ref.chunk))
+		w.def = e.enclosing((w.start + w.end) / 2)
+	}
+	if len(lines) > 0 {
+		w.end = min(w.end, len(lines))
+		w.start = min(w.start, w.end)
+	}
+	return w
+}
+
+func (k *ranking) item(s scoredWindow, why *explainer) Item {
+	it := k.t.sorted[s.pos].item(s.w, s.text)
+	it.Score, it.Why, it.Generation = round(s.value), why.of(s.pos), k.t.generation
+	return it
+}
+
+// item is the window of a file, whose lines these are, without score and reasons.
+func (e *entry) item(w window, lines []string) Item {
+	it := Item{Path: e.path, StartLine: w.start, EndLine: w.end, NodeIDs: []string{"file:" + e.path}}
+	if w.def >= 0 {
+		d := e.defs[w.def]
+		it.Symbol = d.Name
+		if d.Container != "" && d.Kind == "method" {
+			it.Symbol = d.Container + "." + d.Name
+		}
+		it.NodeIDs = append(it.NodeIDs, "sym:"+e.path+"#"+it.Symbol)
+	}
+	to := min(w.end, len(lines))
+	from := min(w.start-1, to)
+	it.ContentHash = contentHash([]byte(strings.Join(lines[max(0, from):max(from, to)], "\n")))
+	return it
+}
+
+func round(v float64) float64 { return math.Round(v*scoreDigits) / scoreDigits }
 
 // rank computes the features of all files for a query.
 func (x *Index) rank(ctx context.Context, q Query) (*ranking, error) {
@@ -57,51 +191,30 @@ func (x *Index) rank(ctx context.Context, q Query) (*ranking, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search the index: %w", err)
 	}
-	return rankFiles(t, lex, x.hist.current(), p.terms, words(strings.Join(q.Without, " "))), nil
+	k := &ranking{t: t, terms: p.terms, without: words(strings.Join(q.Without, " ")), lex: lex, view: x.hist.current()}
+	if err := k.fill(r, p, q.Focus); err != nil {
+		return nil, fmt.Errorf("search the index: %w", err)
+	}
+	return k, nil
 }
 
-// FileFeatures is one file as the fusion sees it: for evaluation and diagnosis.
-type FileFeatures struct {
-	Path   string
-	Values []float64 // in the order of FeatureNames
-}
-
-// FeatureNames names the columns of FileFeatures, with their weights.
-func FeatureNames() (names []string, weights []float64) {
-	for _, f := range features {
-		names, weights = append(names, f.name), append(weights, f.weight)
+// termNames lists the query's words that the index knows, heaviest first.
+func (k *ranking) termNames() []string {
+	const shown = 12
+	type tw struct {
+		t string
+		w float64
 	}
-	return names, weights
-}
-
-// Features gives the raw features of the query's candidates: the limit best of the
-// first stage, and the thirty best by each feature alone.
-func (x *Index) Features(ctx context.Context, q Query, limit int) ([]FileFeatures, error) {
-	k, err := x.rank(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	const byOne = 30
-	take := map[int]bool{}
-	for _, i := range k.order[:min(limit, len(k.order))] {
-		take[i] = true
-	}
-	for f := range k.x {
-		for _, i := range byScore(k.x[f])[:min(byOne, len(k.order))] {
-			if k.x[f][i] > 0 && feature(f) != featSize && feature(f) != featTest && feature(f) != featNew {
-				take[i] = true
-			}
+	var ts []tw
+	for i, q := range k.terms {
+		if k.lex.terms[i].df > 0 {
+			ts = append(ts, tw{strings.TrimPrefix(q.text, string(wholeMark)), q.weight * k.lex.terms[i].idf})
 		}
 	}
-	var out []FileFeatures
-	for i, e := range k.t.sorted {
-		if take[i] {
-			ff := FileFeatures{Path: e.path}
-			for f := range k.x {
-				ff.Values = append(ff.Values, k.x[f][i])
-			}
-			out = append(out, ff)
-		}
+	slices.SortFunc(ts, func(a, b tw) int { return cmp.Or(cmp.Compare(b.w, a.w), cmp.Compare(a.t, b.t)) })
+	var out []string
+	for _, t := range ts[:min(shown, len(ts))] {
+		out = append(out, t.t)
 	}
-	return out, nil
+	return out
 }

@@ -17,10 +17,10 @@ import (
 )
 
 type options struct {
-	cases, mirror, trees, dump, details string
-	repos, runs                         []string
-	limit, k                            int
-	plain                               bool
+	cases, mirror, trees, dump, details, frozen string
+	repos, runs                                 []string
+	limit, k                                    int
+	plain                                       bool
 }
 
 func main() {
@@ -30,12 +30,23 @@ func main() {
 	flag.StringVar(&o.trees, "trees", filepath.Join(os.TempDir(), "retrieval-trees"), "where work trees are made")
 	flag.StringVar(&o.dump, "dump", "", "write the features of all candidates to this file")
 	flag.StringVar(&o.details, "details", "", "write the scores of each case to this file")
+	flag.StringVar(&o.frozen, "frozen", "", "keep each case's index in this folder, and use what is kept there")
 	flag.IntVar(&o.limit, "limit", 0, "cases of each repository; 0 is all")
 	flag.IntVar(&o.k, "k", 100, "results asked for")
 	flag.BoolVar(&o.plain, "plain", false, "ask with the text less its conventional prefix")
 	repo := flag.String("repo", "", "only repositories whose name has one of these (comma-separated)")
+	fitOn := flag.String("fit", "", "fit weights to this file of features, and report on the one that -dump names")
+	drop := flag.String("drop", "", "features to leave out of the fit (comma-separated)")
 	runs := flag.String("run", "ours", "methods, comma-separated: ours, ours-RANKER")
 	flag.Parse()
+	if *fitOn != "" {
+		_, w := rag.FeatureNames()
+		if err := tune(*fitOn, o.dump, w, strings.Split(*drop, ",")); err != nil {
+			fmt.Fprintln(os.Stderr, "retrieval:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	o.runs = strings.Split(*runs, ",")
 	if *repo != "" {
 		o.repos = strings.Split(*repo, ",")
@@ -114,11 +125,12 @@ func runRepo(ctx context.Context, o options, repo string, cases []Case, scores m
 	if err != nil {
 		return err
 	}
-	cache, err := os.MkdirTemp("", "retrieval-index-")
+	cache := filepath.Join(o.trees, "index", strings.ReplaceAll(repo, "/", "+"))
+	sc, err := workspace.NewScanner(t.dir)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(cache)
+	defer sc.Close()
 	var x *rag.Index
 	defer func() {
 		if x != nil {
@@ -126,37 +138,38 @@ func runRepo(ctx context.Context, o options, repo string, cases []Case, scores m
 		}
 	}()
 	for i, c := range cases {
+		cold := filepath.Join(o.frozen, c.ID)
+		if o.frozen != "" {
+			y, s, err := thaw(cold, t, c)
+			if err == nil {
+				err = runCase(ctx, o, y, c, s.Read, i, scores, dump)
+				s.close()
+				y.Close()
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
 		if err := t.move(ctx, c.Parent); err != nil {
 			return err
 		}
 		if x == nil {
-			sc, err := workspace.NewScanner(t.dir)
-			if err != nil {
-				return err
-			}
-			defer sc.Close()
 			if x, err = rag.Open(cache, source{sc}, rag.Options{}); err != nil {
 				return err
 			}
 		}
-		begin := time.Now()
-		if err := x.Refresh(ctx); err != nil {
+		if err := runCase(ctx, o, x, c, sc.Read, i, scores, dump); err != nil {
 			return err
 		}
-		text := c.Query
-		if o.plain {
-			text = c.QueryPlain
-		}
-		for _, r := range o.runs {
-			s, err := ours(ctx, x, c, text, r, t.dir, o.k)
+		if o.frozen != "" {
+			files, err := source{sc}.Files(ctx, nil)
 			if err != nil {
 				return err
 			}
-			s.First, s.Seconds = i == 0, time.Since(begin).Seconds()
-			scores[r] = append(scores[r], s)
-		}
-		if dump != nil {
-			if err := dumpFeatures(ctx, x, c, text, dump); err != nil {
+			x.Close()
+			x = nil
+			if err := freeze(cold, cache, files); err != nil {
 				return err
 			}
 		}
@@ -164,7 +177,30 @@ func runRepo(ctx context.Context, o options, repo string, cases []Case, scores m
 	return nil
 }
 
-func ours(ctx context.Context, x *rag.Index, c Case, text, method, dir string, k int) (Score, error) {
+func runCase(ctx context.Context, o options, x *rag.Index, c Case, read func(string) ([]byte, error), i int, scores map[string][]Score, dump *json.Encoder) error {
+	begin := time.Now()
+	if err := x.Refresh(ctx); err != nil {
+		return err
+	}
+	text := c.Query
+	if o.plain {
+		text = c.QueryPlain
+	}
+	for _, r := range o.runs {
+		s, err := ours(ctx, x, c, text, r, read, o.k)
+		if err != nil {
+			return err
+		}
+		s.First, s.Seconds = i == 0, time.Since(begin).Seconds()
+		scores[r] = append(scores[r], s)
+	}
+	if dump != nil {
+		return dumpFeatures(ctx, x, c, text, dump)
+	}
+	return nil
+}
+
+func ours(ctx context.Context, x *rag.Index, c Case, text, method string, read func(string) ([]byte, error), k int) (Score, error) {
 	q := rag.Query{Text: text, K: k}
 	if _, w, ok := strings.Cut(method, "-"); ok {
 		q.Without = strings.Split(w, "-")
@@ -179,7 +215,7 @@ func ours(ctx context.Context, x *rag.Index, c Case, text, method, dir string, k
 	for i, it := range set.Items {
 		rs[i] = Result{it.Path, it.StartLine, it.EndLine, it.Score}
 	}
-	s := measure(c, rs, dir)
+	s := measure(c, rs, read)
 	s.QueryMS = ms
 	return s, nil
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -38,8 +36,8 @@ const (
 
 func tokens(s string) int { return (len(s) + 3) / 4 }
 
-// measure holds results against a case, whose tree is at dir.
-func measure(c Case, rs []Result, dir string) Score {
+// measure holds results against a case, whose files read gives.
+func measure(c Case, rs []Result, read func(string) ([]byte, error)) Score {
 	s := Score{ID: c.ID, Repo: c.Repo, Hint: c.Hint, Ranks: map[string]int{}, TokensToFile: math.Inf(1), TokToSpan: math.Inf(1)}
 	rank := map[string]int{}
 	fileAt, spanAt := map[string]int{}, map[string]int{}
@@ -56,7 +54,7 @@ func measure(c Case, rs []Result, dir string) Score {
 			continue
 		}
 		if texts[r.Path] == nil {
-			b, _ := os.ReadFile(filepath.Join(dir, r.Path))
+			b, _ := read(r.Path)
 			texts[r.Path] = strings.Split(string(b), "\n")
 		}
 		from, to := r.Start, r.End

@@ -1,0 +1,164 @@
+package rag
+
+import (
+	"math"
+	"strings"
+)
+
+// The reference graph is not stored: a definition's name is a term, and the files
+// that mention it are that term's postings.
+
+// Limits of the walk from the best files to their neighbours.
+const (
+	refSeeds    = 6  // files to start from
+	refChunks   = 2  // of each, its best
+	refNames    = 8  // definitions of each chunk
+	refMaxShare = 20 // a name in more than one file in so many says nothing
+	refMinFiles = 12 // … unless it is in no more than so many
+)
+
+// references finds files that mention what the best chunks of the best files define.
+func (k *ranking) references(r *lexReader) error {
+	if len(k.order) == 0 || k.first[k.order[0]] <= 0 {
+		return nil
+	}
+	pos := k.positions()
+	base := k.first[k.order[0]]
+	limit := max(refMinFiles, len(k.t.sorted)/refMaxShare)
+	done := map[string]bool{}
+	for rank, i := range k.order[:min(refSeeds, len(k.order))] {
+		e := k.t.sorted[i]
+		w := k.first[i] / base / (1 + float64(rank)/3)
+		cs := k.lex.chunksOf(e.id)
+		for _, c := range cs[:min(refChunks, len(cs))] {
+			names := 0
+			from, to := e.span(int(c.ref.chunk))
+			for _, d := range e.defs {
+				if d.Start > to || d.End < from || d.Kind == "field" || d.Kind == "section" || names == refNames {
+					continue
+				}
+				if d.End-d.Start > 3*chunkMax && (d.Start < from) {
+					continue // a whole class is not what the chunk is about
+				}
+				t := nameTerm(d.Name)
+				if t == "" || done[t] || strings.ContainsAny(d.Name, " ") {
+					continue
+				}
+				done[t] = true
+				names++
+				if err := k.mention(r, t, i, w*c.score/cs[0].score, limit, pos); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	k.scale(featRefs)
+	return nil
+}
+
+// mention adds to every file that has the term, except the one at position self.
+func (k *ranking) mention(r *lexReader, term string, self int, w float64, limit int, pos map[uint32]int) error {
+	tf := map[uint32]int{}
+	var order []uint32
+	err := r.each(fieldBody, term, func(ref docRef, _, _, freq int) {
+		if k.t.file(ref.file) != nil {
+			if tf[ref.file] == 0 {
+				order = append(order, ref.file)
+			}
+			tf[ref.file] += freq
+		}
+	})
+	if err != nil || len(order) > limit {
+		return err
+	}
+	v := w * idf(float64(len(k.t.sorted)), float64(len(order)))
+	for _, f := range order {
+		if p := pos[f]; p != self {
+			n := float64(tf[f])
+			k.x[featRefs][p] += v * n / (n + 1)
+		}
+	}
+	return nil
+}
+
+// positions maps file ids to positions in the table.
+func (k *ranking) positions() map[uint32]int {
+	m := make(map[uint32]int, len(k.t.sorted))
+	for i, e := range k.t.sorted {
+		m[e.id] = i
+	}
+	return m
+}
+
+// expanded scores files by the words that the history adds to the query.
+func (k *ranking) expanded(r *lexReader) error { return k.byWords(r, k.hist.expand, featExpand) }
+
+func (k *ranking) translated(r *lexReader) error {
+	return k.byWords(r, k.hist.translate, featTranslate)
+}
+
+func (k *ranking) byWords(r *lexReader, terms []queryTerm, to feature) error {
+	if len(terms) == 0 {
+		return nil
+	}
+	pos := k.positions()
+	n := float64(len(k.t.sorted))
+	avg := float64(k.t.tokens)/(n+1) + 1
+	for _, q := range terms {
+		tf := map[uint32]int{}
+		err := r.each(fieldBody, q.text, func(ref docRef, _, _, freq int) {
+			if k.t.file(ref.file) != nil {
+				tf[ref.file] += freq
+			}
+		})
+		if err != nil {
+			return err
+		}
+		w := q.weight * idf(n, float64(len(tf)))
+		for f, c := range tf {
+			x := float64(c)
+			norm := fileK1 * (1 - fileB + fileB*float64(k.t.byID[f].tokens)/avg)
+			k.x[to][pos[f]] += w * x * (fileK1 + 1) / (x + norm)
+		}
+	}
+	k.scale(to)
+	return nil
+}
+
+// bestSymbols asks for the one definition whose name says most of the query.
+func (k *ranking) bestSymbols(terms []queryTerm) {
+	weight := map[string]float64{}
+	total := 0.0
+	for i, q := range terms {
+		if !q.whole && k.lex.terms[i].df > 0 {
+			weight[q.text] = q.weight * k.lex.terms[i].idf
+			total += weight[q.text]
+		}
+	}
+	if total == 0 {
+		return
+	}
+	var tc termCache
+	for _, i := range k.order[:min(len(k.order), 300)] {
+		e := k.t.sorted[i]
+		for _, d := range e.defs {
+			got, all := 0.0, 0.0
+			eachIdent(d.Name, func(raw string) {
+				for _, t := range tc.terms(raw) {
+					if t[0] == wholeMark {
+						continue
+					}
+					all++
+					got += weight[t]
+				}
+			})
+			if all > 0 {
+				k.x[featBestSym][i] = math.Max(k.x[featBestSym][i], got/(1+.1*all))
+			}
+		}
+		if cs := k.lex.chunksOf(e.id); len(cs) > 0 {
+			k.x[featChunkCover][i] = cs[0].cover
+		}
+	}
+	k.scale(featBestSym)
+}

@@ -1,0 +1,266 @@
+package rag
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A file is long and a change is short: what is shown of a file are a few windows,
+// chosen by the lines themselves. Many small ones beat few large ones, as the
+// reader of a window can ask for more and the reader of a page can't ask for less.
+
+// Sizes and limits of windows.
+const (
+	windowLines   = 14
+	windowWhole   = 26 // a definition of no more lines is shown whole
+	windowChunks  = 8  // chunks of a file in which windows are looked for
+	windowFloor   = .3 // of the file's best window, below which none is shown
+	repeatValue   = .25
+	headerValue   = .5 // of a term's weight, once more when a definition's own line has it
+	anchorFiles   = 4  // best files whose windows lend their names to the others
+	anchorWeight  = .35
+	historyWeight = .5 // of what similar commits changed in the file
+	maxAnchors    = 24
+)
+
+// window is a span of one file with its value.
+type window struct {
+	start, end int // 1-based, inclusive
+	value      float64
+	def        int // index of the definition it lies in, -1 for none
+}
+
+// lineTerms knows what words are worth when windows are chosen.
+type lineTerms map[string]float64
+
+// windows picks up to n windows of a file, best first. chunks are its best chunks;
+// none means that the whole file is looked at, up to as many lines.
+func windows(e *entry, lines []string, chunks []chunkScore, terms lineTerms, n int) []window {
+	var tc termCache
+	todo := make([]bool, len(lines))
+	mark := func(a, b int) {
+		for i := max(a, 1); i <= min(b, len(lines)); i++ {
+			todo[i-1] = true
+		}
+	}
+	if len(chunks) == 0 {
+		mark(1, windowChunks*chunkTarget*4)
+	}
+	for _, c := range chunks[:min(len(chunks), windowChunks)] {
+		if int(c.ref.chunk) < len(e.starts) {
+			a, b := e.span(int(c.ref.chunk))
+			mark(a, b)
+		}
+	}
+	found := make([][]string, len(lines)) // the valued terms of each line
+	for i, ln := range lines {
+		if !todo[i] || len(ln) > maxLineBytes {
+			continue
+		}
+		eachIdent(ln, func(raw string) {
+			for _, t := range tc.terms(raw) {
+				if terms[t] > 0 && !slices.Contains(found[i], t) {
+					found[i] = append(found[i], t)
+				}
+			}
+		})
+	}
+	header := make([]bool, len(lines))
+	for _, d := range e.defs {
+		if d.Start <= len(lines) && d.Kind != "field" {
+			header[d.Start-1] = true
+		}
+	}
+	values := windowValues(found, header, terms)
+	return pickWindows(e, lines, values, n)
+}
+
+// windowValues scores the window around each line: every distinct term once, a
+// little for its repetitions, more on a line that defines something.
+func windowValues(found [][]string, header []bool, terms lineTerms) []float64 {
+	out := make([]float64, len(found))
+	half := windowLines / 2
+	for i := range found {
+		if len(found[i]) == 0 {
+			continue // a window stands on a line that says something
+		}
+		count := map[string]int{}
+		var order []string
+		v := 0.0
+		for j := max(0, i-half); j < min(len(found), i+half); j++ {
+			near := 1 - .5*math.Abs(float64(j-i))/float64(half)
+			for _, t := range found[j] {
+				if count[t] == 0 {
+					order = append(order, t)
+					v += terms[t] * near
+				}
+				count[t]++
+				if header[j] {
+					v += terms[t] * headerValue * near
+				}
+			}
+		}
+		for _, t := range order {
+			v += terms[t] * repeatValue * math.Log(float64(count[t]))
+		}
+		out[i] = v
+	}
+	return out
+}
+
+func pickWindows(e *entry, lines []string, values []float64, n int) []window {
+	var out []window
+	values = slices.Clone(values)
+	for len(out) < n {
+		best := -1
+		for i, v := range values {
+			if v > 0 && (best < 0 || v > values[best]) {
+				best = i
+			}
+		}
+		if best < 0 || (len(out) > 0 && values[best] < windowFloor*out[0].value) {
+			break
+		}
+		w := e.around(best+1, len(lines))
+		w.value = values[best]
+		for _, o := range out { // windows of one file do not overlap
+			if w.start <= o.end && w.end >= o.start {
+				if best+1 < o.start {
+					w.end = o.start - 1
+				} else {
+					w.start = o.end + 1
+				}
+			}
+		}
+		for i := max(0, w.start-3); i < min(len(values), w.end+2); i++ {
+			values[i] = 0
+		}
+		values[best] = 0
+		if w.start <= best+1 && best+1 <= w.end {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// around shapes a window about a line: the whole of a short definition, else some
+// lines of a long one.
+func (e *entry) around(line, last int) window {
+	w := window{start: line - windowLines/2, end: line + windowLines/2 - 1, def: e.enclosing(line)}
+	if w.def >= 0 {
+		d := e.defs[w.def]
+		if d.End-d.Start < windowWhole {
+			w.start, w.end = min(d.Start, line), max(d.End, line)
+		} else {
+			w.start, w.end = max(w.start, d.Start), min(w.end, d.End)
+		}
+	}
+	w.start, w.end = max(1, w.start), min(last, w.end)
+	return w
+}
+
+// enclosing finds the innermost definition of more than one line around a line, or
+// one that is on it; -1 when there is none.
+func (e *entry) enclosing(line int) int {
+	best := -1
+	for i, d := range e.defs {
+		if d.Start > line {
+			break
+		}
+		if d.End >= line && d.Kind != "field" && (best < 0 || d.End-d.Start <= e.defs[best].End-e.defs[best].Start) {
+			best = i
+		}
+	}
+	return best
+}
+
+// queryLineTerms values the words of the query.
+func queryLineTerms(terms []queryTerm, stats []termStat, chunks int) lineTerms {
+	m := lineTerms{}
+	for i, q := range terms {
+		if stats[i].chunkDF > 0 {
+			m[q.text] = q.weight * idf(float64(chunks), float64(stats[i].chunkDF))
+		}
+	}
+	return m
+}
+
+// anchors gives the names in a window, to be looked for in other files: what it
+// defines, and what it mentions that few files do.
+func (e *entry) anchors(lines []string, w window) []string {
+	var out []string
+	if w.def >= 0 && e.defs[w.def].Kind != "section" {
+		if t := nameTerm(e.defs[w.def].Name); t != "" {
+			out = append(out, t)
+		}
+	}
+	for _, d := range e.defs {
+		if d.Start >= w.start && d.Start <= w.end {
+			if t := nameTerm(d.Name); t != "" && !strings.Contains(d.Name, " ") {
+				out = append(out, t)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// touched gives, for a file, the words that similar commits changed in it.
+func (v *historyView) touched(near []nearCommit, path string) lineTerms {
+	m := lineTerms{}
+	if v == nil {
+		return m
+	}
+	p, ok := v.dict(path)
+	if !ok {
+		return m
+	}
+	for _, c := range near {
+		if c.index >= v.diffs {
+			continue
+		}
+		for i, q := range v.paths[c.index] {
+			if q != p {
+				continue
+			}
+			f := v.commits[c.index].files[i]
+			for _, t := range f.terms {
+				m[v.names[t]] += math.Pow(c.sim, knnPower) * idf(float64(v.diffs), float64(len(v.byDiff[t]))) / math.Sqrt(float64(len(f.terms)+4))
+			}
+		}
+	}
+	return m
+}
+
+// with gives the terms plus others at a weight that brings their largest to that
+// share of the largest here.
+func (m lineTerms) with(o lineTerms, share float64) lineTerms {
+	top, otop := 0.0, 0.0
+	for _, v := range m {
+		top = math.Max(top, v)
+	}
+	for _, v := range o {
+		otop = math.Max(otop, v)
+	}
+	if otop == 0 {
+		return m
+	}
+	if top == 0 {
+		top = 1
+	}
+	out := make(lineTerms, len(m)+len(o))
+	for t, v := range m {
+		out[t] = v
+	}
+	for t, v := range o {
+		out[t] += v / otop * share * top
+	}
+	return out
+}
+
+// sortWindows puts windows in the order of the text.
+func sortWindows(ws []window) {
+	slices.SortFunc(ws, func(a, b window) int { return cmp.Compare(a.start, b.start) })
+}
