@@ -20,12 +20,13 @@ type group struct {
 
 // The bars below which a line is no evidence.
 const (
-	groupLines   = 3    // citations of one definition
-	groupShare   = 0.62 // of the definition's best line
-	answerShare  = 0.42 // of the whole answer's best group
-	thinCoverage = 0.5  // of the concepts' weight: less is called thin
-	groupDecay   = 0.25
-	groupNotes   = 2 // comment lines among a definition's citations
+	groupLines     = 3    // citations of one definition
+	groupShare     = 0.62 // of the definition's best line
+	answerShare    = 0.42 // of the whole answer's best group
+	answerShareLow = 0.2  // where that leaves fewer than citationsFew lines
+	citationsFew   = 4
+	groupDecay     = 0.25
+	groupNotes     = 2 // comment lines among a definition's citations
 )
 
 // grouped gathers ranked lines by the definition that they belong to.
@@ -65,10 +66,18 @@ func grouped(ranked []scored) []group {
 // most citationsMax, never the same text twice. A group whose definition's name
 // speaks of the question is opened by the definition itself.
 func cite(groups []group, q question, c *corpus) []scored {
+	out := citeDownTo(groups, q, c, answerShare)
+	if len(out) < citationsFew {
+		out = citeDownTo(groups, q, c, answerShareLow)
+	}
+	return out
+}
+
+func citeDownTo(groups []group, q question, c *corpus, share float64) []scored {
 	var out []scored
 	seen := map[string]bool{}
 	for gi, g := range groups {
-		if gi > 0 && g.score < groups[0].score*answerShare || len(out) == citationsMax {
+		if gi > 0 && g.score < groups[0].score*share || len(out) == citationsMax {
 			break
 		}
 		lines := append([]scored(nil), g.lines...)

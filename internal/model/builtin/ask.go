@@ -10,12 +10,13 @@ import (
 // The sizes of the question plan: they keep a whole answer well inside the
 // context window (a read of windowMax lines is about 1,200 tokens).
 const (
-	searchK       = 7
-	grepLimit     = 40
-	readsFirst    = 5
-	readsSecond   = 3
-	followNames   = 2
+	searchK       = 8
+	grepLimit     = 60
+	readsFirst    = 6
+	readsSecond   = 4
+	followNames   = 3
 	referencesMax = 60
+	deedsMax      = 2
 	unseenBar     = 4   // lines that speak of a word, below which it is looked for alone
 	upwardTop     = 40  // of the best lines, those whose definition is looked for
 	upwardLines   = 110 // lines above them that are read for it
@@ -53,6 +54,9 @@ func (r *run) ask(it intent, n narrow) (string, bool) {
 	}
 	for _, pattern := range clipList(unseen(c, q), followNames) {
 		calls = append(calls, r.grep(pattern, r.scopePath(q), true, grepLimit))
+	}
+	for _, pattern := range deeds(q) {
+		calls = append(calls, r.grep(pattern, r.scopePath(q), false, grepLimit/2))
 	}
 	if len(calls) > 0 {
 		if got, ok = r.do(r.reading(c, ranked, names), calls...); !ok {
@@ -200,6 +204,18 @@ func synonymText(q question) string {
 		return ""
 	}
 	return strings.Join(unique(words), " ")
+}
+
+// deeds are patterns for calls of functions that are named by the question's
+// verbs alone: recover(), dial().
+func deeds(q question) []string {
+	var out []string
+	for _, con := range telling(q.concepts) {
+		if con.verb && !con.ident && con.weight >= weightVerb && len(out) < deedsMax {
+			out = append(out, `\b`+regexp.QuoteMeta(strings.ToLower(con.root()))+`[a-z]?\(`)
+		}
+	}
+	return out
 }
 
 // unseen are the telling concepts that no line found so far speaks of.

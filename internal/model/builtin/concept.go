@@ -86,6 +86,7 @@ const (
 	weightSteer          = 1.3
 	idfFloor             = 0.4
 	prefixMin            = 4
+	longWord             = 8 // letters from which code may cut a word to its first prefixMin
 )
 
 func concepts(words []word) []concept {
@@ -142,6 +143,17 @@ func concepts(words []word) []concept {
 		out = append(out, c)
 	}
 	return out
+}
+
+// root is the verb's plain form, as a function would be named.
+func (c concept) root() string {
+	low := strings.ToLower(c.raw)
+	for _, base := range []string{low, stem(low), stem(low) + "e"} {
+		if verbs[base] {
+			return base
+		}
+	}
+	return stem(low)
 }
 
 // match says how strongly a line's words and names speak of the concept.
@@ -208,6 +220,10 @@ func (c concept) alternatives(withSynonyms bool) string {
 	for i, s := range list {
 		if st := strings.TrimSuffix(stem(s), "i"); len(st) >= 3 && len(st) <= len(s) {
 			s = st
+		}
+		if len(s) >= longWord { // code abbreviates long words: semicolon, semi
+			list[i] = regexp.QuoteMeta(s[:prefixMin]) + "[a-z]*"
+			continue
 		}
 		list[i] = strings.ReplaceAll(regexp.QuoteMeta(s), "-", "[-_ ]?")
 	}

@@ -213,8 +213,8 @@ const (
 	weightOwnScope   = 0.9  // the definition is the very thing that the question names
 	nearLines        = 3
 	bonusDefinition  = 1.15
-	bonusNamedDef    = 1.45 // a definition whose own name covers two concepts or the strongest one
-	bonusUse         = 1.3  // a compound name used, where the question asks for uses
+	bonusNamedDef    = 0.4 // on top, for the share of its name's words that the question speaks of
+	bonusUse         = 1.3 // a compound name used, where the question asks for uses
 	penaltyDeclared  = 0.7
 	bonusComment     = 1.2
 	penaltyComment   = 0.75
@@ -406,7 +406,7 @@ func (s *source) fit(q question, sc scored) float64 {
 	if sc.def {
 		w *= bonusDefinition
 		if bits >= 2 || bits >= len(q.concepts) {
-			w *= bonusNamedDef / bonusDefinition
+			w *= 1 + bonusNamedDef*q.purity(sc.scope.name)
 		}
 	}
 	if q.target != "" && sc.scope.name == q.target && (q.form == "what" || q.form == "definition") {
@@ -436,6 +436,23 @@ func (s *source) fit(q question, sc scored) float64 {
 		w *= penaltyBare
 	}
 	return w
+}
+
+// purity is the share of a name's words that the question speaks of: LookPath
+// answers "where is the path looked up" better than validateLookPath.
+func (q question) purity(name string) float64 {
+	ps := parts(name)
+	hit := 0
+	for _, p := range ps {
+		f := featuresOf(p)
+		for _, c := range q.concepts {
+			if c.match(f) >= strengthPart {
+				hit++
+				break
+			}
+		}
+	}
+	return float64(hit) / float64(max2(1, len(ps)))
 }
 
 // owned prefers the definition that the question's qualifier means, and

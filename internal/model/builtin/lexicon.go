@@ -194,7 +194,7 @@ case insensitive fold equalfold
 insensitive fold
 canonical normalize canonicalize
 normalize canonical clean
-unknown disallow
+unknown disallow undefined unrecognized unexpected unsupported
 forbid disallow
 nested depth nesting
 depth nested nesting

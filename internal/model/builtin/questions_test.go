@@ -23,7 +23,7 @@ const (
 	barFirst = 0.55
 	// conversationMax leaves room in the window for the prompt, the tools'
 	// schemas and the retrieved evidence.
-	conversationMax = 20000
+	conversationMax = 16000
 )
 
 // TestQuestions asks the table over Go's own packages: an answer is right when

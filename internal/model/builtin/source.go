@@ -114,7 +114,7 @@ var testPath = regexp.MustCompile(`(?i)(?:_test\.\w+$|(?:^|/)tests?(?:/|_)|\.(?:
 
 func isTest(p string) bool { return testPath.MatchString(p) }
 
-var sidePath = regexp.MustCompile(`(?i)(?:_bundle\.|(?:^|/)(?:vendor|third_party|node_modules|dist|generated|examples?|mocks?)/|example_|\.pb\.go$|_gen\.|\.min\.|CHANGELOG|(?:^|/)internal/testenv)`)
+var sidePath = regexp.MustCompile(`(?i)(?:_bundle\.|(?:^|/)doc\.go$|(?:^|/)(?:vendor|third_party|node_modules|dist|generated|examples?|mocks?)/|example_|\.pb\.go$|_gen\.|\.min\.|CHANGELOG|(?:^|/)internal/testenv)`)
 
 var otherPlatform = regexp.MustCompile(`_(?:windows|plan9|wasm|js|wasip1|aix|solaris|dragonfly|netbsd|openbsd|freebsd|darwin|other|stub)\.\w+$`)
 
