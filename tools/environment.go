@@ -81,6 +81,16 @@ func setenv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
+// getenv gives a variable's value, "" where it isn't set.
+func getenv(env []string, name string) string {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
 // HiddenByDefault gives the places where credentials are kept, which commands
 // in the sandbox can't read.
 func HiddenByDefault() []string {

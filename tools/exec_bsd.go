@@ -29,7 +29,10 @@ func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 // gives the request and ends when the agent wants the end or has died; 4 takes
 // the report. This system has no way to adopt processes that leave the group
 // of the command; those in it are all ended.
-func ExecMain(_ []string) int {
+func ExecMain(args []string) int {
+	if code, mine := goCacheMain(args); mine {
+		return code
+	}
 	syscall.CloseOnExec(3)
 	syscall.CloseOnExec(4)
 	life, report := os.NewFile(3, "life"), os.NewFile(4, "report")

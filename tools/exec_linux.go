@@ -58,7 +58,10 @@ func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 // hidden argument __exec. It must be called first thing in main, before
 // anything else is opened. Stdout and stderr are the command's; it reads the
 // request from descriptor 3 and writes the report to 4.
-func ExecMain(_ []string) int {
+func ExecMain(args []string) int {
+	if code, mine := goCacheMain(args); mine {
+		return code
+	}
 	// Nothing but the three standard descriptors goes on to commands, whatever
 	// we were given by whoever started the agent.
 	if unix.CloseRange(lifeFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil {

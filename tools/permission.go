@@ -14,7 +14,7 @@ type Policy struct {
 	Planning bool     // nothing that writes or runs is done at all
 	Trusted  bool     // the person trusts the workspace
 	Roots    []string // absolute paths of the workspace's folders
-	Temp     []string // absolute paths where anything may be written
+	Temp     []string // absolute paths where anything may be written; one with a root below it doesn't count
 	Home     string   // what ~ stands for
 	// Resolve follows symbolic links in an absolute path as far as it exists;
 	// nil judges paths as they are written.
@@ -241,6 +241,19 @@ func (p Policy) decideOther(r Request) Decision {
 		d.Suggest = []string{s.String()}
 	}
 	return d
+}
+
+// temporary says whether an absolute path is in a temporary folder. A folder
+// that holds the workspace itself is none: what lies beside the workspace is
+// somebody's.
+func (p Policy) temporary(abs string) bool {
+	var folders []string
+	for _, t := range p.Temp {
+		if !slices.ContainsFunc(p.Roots, func(root string) bool { return p.inside(root, []string{t}) }) {
+			folders = append(folders, t)
+		}
+	}
+	return p.inside(abs, folders)
 }
 
 // inside says whether an absolute path is in one of the folders.

@@ -29,7 +29,7 @@ func (p Policy) decideBash(line string) Decision {
 		j.file("read", r)
 	}
 	for _, dir := range j.bases {
-		if !p.inside(dir, p.Roots) && !p.inside(dir, p.Temp) {
+		if !p.inside(dir, p.Roots) && !p.temporary(dir) {
 			j.add(Decision{Verdict: Ask, Why: "it changes to " + path.Clean(dir) + ", outside the workspace"})
 			j.offer = false
 		}
@@ -253,7 +253,7 @@ func (j *bashJudge) file(tool, name string) {
 		if rel, ok := j.relative(abs); ok && known {
 			t.Path, t.Outside = rel, false
 		}
-		if known && tool == "write" && j.p.inside(abs, j.p.Temp) {
+		if known && tool == "write" && j.p.temporary(abs) {
 			continue
 		}
 		if d := j.p.decideTarget(tool, t); worst.Verdict == "" || d.worse(worst) {
@@ -304,7 +304,7 @@ func (j *bashJudge) leaves(word string) bool {
 	}
 	places, known := j.places(word)
 	for _, abs := range places {
-		if !j.p.inside(abs, j.p.Roots) && !j.p.inside(abs, j.p.Temp) {
+		if !j.p.inside(abs, j.p.Roots) && !j.p.temporary(abs) {
 			return true
 		}
 	}

@@ -332,6 +332,20 @@ func TestSymlinks(t *testing.T) {
 	}
 }
 
+// TestTemporaryWorkspace: beside a workspace in the temporary folder nothing
+// is temporary.
+func TestTemporaryWorkspace(t *testing.T) {
+	p := policy(t, "bash(echo *) = allow")
+	p.Roots = []string{"/tmp/x/ws"}
+	for line, want := range map[string]tools.Verdict{
+		"echo x > f": tools.Allow, "echo x > ../f": tools.Ask, "echo x > /tmp/x/f": tools.Ask, "echo x > /tmp/f": tools.Ask, "echo x > /tmp/x/ws/f": tools.Allow,
+	} {
+		if d := tools.Decide(p, tools.Request{Tool: "bash", Builtin: true, Command: line}); d.Verdict != want {
+			t.Errorf("%s: got %s (%s), want %s", line, d.Verdict, d.Why, want)
+		}
+	}
+}
+
 func TestAuthorize(t *testing.T) {
 	spec := tools.Bash().Spec()
 	args := []byte(`{"command":"go build ./..."}`)

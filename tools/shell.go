@@ -118,42 +118,57 @@ func (s *shell) Run(ctx context.Context, c Command) (CommandResult, error) {
 	return run.wait(ctx, c)
 }
 
-// caches makes the folder for build caches and points programs to it.
+// caches makes the folder for build caches and temporary files and points
+// programs to it.
 func (s *shell) caches(req *execRequest) error {
 	req.Env = CleanEnvironment(s.o.Environ, s.o.Secrets)
 	if !req.Sandbox {
 		return nil
 	}
-	if err := os.MkdirAll(s.o.CacheDir, 0o700); err != nil {
+	tmp := filepath.Join(s.o.CacheDir, "tmp")
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return fmt.Errorf("no folder for the commands' caches: %w; set another or make it writable", err)
 	}
-	req.Writable = append(req.Writable, s.o.CacheDir, os.TempDir())
+	req.Writable = append(req.Writable, s.o.CacheDir)
+	if shared := os.TempDir(); holdsAny(shared, s.o.Roots) {
+		// The workspace's neighbours are not temporary files.
+		req.Env = setenv(req.Env, "TMPDIR", tmp)
+	} else {
+		req.Writable = append(req.Writable, shared)
+	}
 	if req.Network {
 		req.Writable = append(req.Writable, packageStores(req.Env)...)
 	}
-	for _, v := range []string{"XDG_CACHE_HOME=", "GOCACHE=go-build", "npm_config_cache=npm", "PIP_CACHE_DIR=pip", "YARN_CACHE_FOLDER=yarn"} {
-		name, sub, _ := strings.Cut(v, "=")
-		req.Env = setenv(req.Env, name, filepath.Join(s.o.CacheDir, sub))
+	own := filepath.Join(s.o.CacheDir, "go-build")
+	users := cmp.Or(getenv(req.Env, "GOCACHE"), filepath.Join(cmp.Or(getenv(req.Env, "XDG_CACHE_HOME"), filepath.Join(getenv(req.Env, "HOME"), ".cache")), "go-build"))
+	if prog, ok := goCacheEnv(s.o.Self, users, own); ok && getenv(req.Env, "GOCACHEPROG") == "" {
+		req.Env = setenv(req.Env, "GOCACHEPROG", prog)
+	}
+	for _, v := range [][2]string{{"GOCACHE", "go-build"}, {"XDG_CACHE_HOME", ""}, {"npm_config_cache", "npm"}, {"PIP_CACHE_DIR", "pip"}, {"YARN_CACHE_FOLDER", "yarn"}} {
+		req.Env = setenv(req.Env, v[0], filepath.Join(s.o.CacheDir, v[1]))
 	}
 	return nil
+}
+
+// holdsAny says whether a folder is above one of the others.
+func holdsAny(folder string, others []string) bool {
+	folder = ResolveLinks(folder)
+	for _, o := range others {
+		if rel, err := filepath.Rel(folder, ResolveLinks(o)); err == nil && rel != "." && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
 }
 
 // packageStores are where package managers keep what they download: a command
 // that the person let use the network may add to them.
 func packageStores(env []string) []string {
-	get := func(name string) string {
-		for _, kv := range env {
-			if v, ok := strings.CutPrefix(kv, name+"="); ok {
-				return v
-			}
-		}
-		return ""
-	}
-	home := get("HOME")
-	gopath := cmp.Or(get("GOPATH"), filepath.Join(home, "go"))
-	cargo := cmp.Or(get("CARGO_HOME"), filepath.Join(home, ".cargo"))
+	home := getenv(env, "HOME")
+	gopath := cmp.Or(getenv(env, "GOPATH"), filepath.Join(home, "go"))
+	cargo := cmp.Or(getenv(env, "CARGO_HOME"), filepath.Join(home, ".cargo"))
 	return []string{
-		cmp.Or(get("GOMODCACHE"), filepath.Join(gopath, "pkg", "mod")), filepath.Join(gopath, "pkg", "sumdb"),
+		cmp.Or(getenv(env, "GOMODCACHE"), filepath.Join(gopath, "pkg", "mod")), filepath.Join(gopath, "pkg", "sumdb"),
 		filepath.Join(cargo, "registry"), filepath.Join(cargo, "git"),
 	}
 }

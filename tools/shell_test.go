@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -302,6 +301,8 @@ func TestShellSandbox(t *testing.T) {
 		{"link outside", "ln -s " + outside + " out; echo x > out/new && echo WROTE", "WROTE", ""},
 		{"hard link", "ln " + outside + "/plain hard && echo x > hard && echo WROTE", "WROTE", ""},
 		{"chdir outside", "cd " + outside + " && touch new && echo WROTE", "WROTE", ""},
+		{"the workspace's neighbour", "touch ../neighbour && echo WROTE", "WROTE", ""},
+		{"the shared temporary folder", "touch " + os.TempDir() + "/agent-lsp-neighbour && echo WROTE", "WROTE", ""},
 		{"child shell", "bash -c 'bash -c \"touch " + outside + "/new && echo WROTE\"'", "WROTE", ""},
 		{"read outside", "cat " + outside + "/plain", "", "plain text"},
 		{"read hidden", "cat " + secret + "/id", "CANARY-KEY", ""},
@@ -417,4 +418,53 @@ func BenchmarkShellTrue(b *testing.B) {
 	}
 }
 
-var _ = syscall.SIGKILL
+// TestShellGoCache: the go command finds in the sandbox what the person has
+// built outside, and can't write there.
+func TestShellGoCache(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go on this machine")
+	}
+	users := filepath.Join(t.TempDir(), "users")
+	s, root := newShell(t, func(o *tools.ShellOptions) { o.Environ = append(os.Environ(), "GOCACHE="+users, "GOFLAGS=") })
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "m.go": "package m\n\nconst M = 1\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outside := exec.Command("go", "build", "./...")
+	outside.Dir, outside.Env = root, append(os.Environ(), "GOCACHE="+users, "GOFLAGS=")
+	if out, err := outside.CombinedOutput(); err != nil {
+		t.Skipf("go can't build here: %v\n%s", err, out)
+	}
+	before := entries(t, users)
+	// -x prints the compiler's command lines where something isn't cached.
+	if res := mustRun(t, s, root, "go build -x ./... 2>&1"); res.ExitCode != 0 || strings.Contains(res.Output, "/compile ") {
+		t.Errorf("built again: %+v", res)
+	}
+	if err := os.WriteFile(filepath.Join(root, "m.go"), []byte("package m\n\nconst M = 2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if res := mustRun(t, s, root, "go build -x ./... 2>&1"); res.ExitCode != 0 || !strings.Contains(res.Output, "/compile ") {
+		t.Errorf("not built: %+v", res)
+	}
+	if res := mustRun(t, s, root, "go build -x ./... 2>&1"); res.ExitCode != 0 || strings.Contains(res.Output, "/compile ") {
+		t.Errorf("what the sandbox built is not kept: %+v", res)
+	}
+	if after := entries(t, users); after != before {
+		t.Errorf("the person's cache had %d files, and has %d", before, after)
+	}
+}
+
+func entries(t *testing.T, dir string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
