@@ -57,9 +57,10 @@ type Instruction struct{ Path, Text string }
 // Retriever is the workspace's index.
 type Retriever interface {
 	Search(ctx context.Context, q rag.Query) (rag.Set, error)
-	Symbols(ctx context.Context, query string, limit int) ([]rag.Symbol, error)
-	Definition(ctx context.Context, name string) ([]rag.Symbol, error)
-	References(ctx context.Context, name string, limit int) ([]rag.Location, error)
+	Symbols(query string, limit int) []rag.Symbol
+	Definition(name string) ([]rag.Symbol, error)
+	// References also tells whether the limit cut the list.
+	References(ctx context.Context, name string, limit int) ([]rag.Location, bool, error)
 	Status() rag.Status
 }
 

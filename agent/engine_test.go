@@ -230,10 +230,12 @@ func (fixedIndex) Search(_ context.Context, q rag.Query) (rag.Set, error) {
 	return rag.Set{RetrievalSetID: "rs-" + hashOf(q.Text), Query: q.Text, Items: []rag.Item{
 		{Path: "a.go", StartLine: 3, EndLine: 3, Score: 1, Why: []rag.Why{{Ranker: "bm25", Rank: 1, Score: 1}}, ContentHash: "h"}}}, nil
 }
-func (fixedIndex) Symbols(context.Context, string, int) ([]rag.Symbol, error)      { return nil, nil }
-func (fixedIndex) Definition(context.Context, string) ([]rag.Symbol, error)        { return nil, nil }
-func (fixedIndex) References(context.Context, string, int) ([]rag.Location, error) { return nil, nil }
-func (fixedIndex) Status() rag.Status                                              { return rag.Status{State: rag.StateReady, Files: 2} }
+func (fixedIndex) Symbols(string, int) []rag.Symbol        { return nil }
+func (fixedIndex) Definition(string) ([]rag.Symbol, error) { return nil, nil }
+func (fixedIndex) References(context.Context, string, int) ([]rag.Location, bool, error) {
+	return nil, false, nil
+}
+func (fixedIndex) Status() rag.Status { return rag.Status{State: rag.StateReady, Files: 2} }
 
 type oneModel struct{ m model.Model }
 

@@ -46,13 +46,15 @@ func (s searcher) Search(ctx context.Context, query string, k int) ([]tools.Hit,
 
 // Symbols implements tools.Searcher.
 func (s searcher) Symbols(ctx context.Context, query string, limit int) ([]tools.Location, error) {
-	list, err := s.e.parts.Index.Symbols(ctx, query, limit)
-	return s.fromSymbols(list), err
+	return s.fromSymbols(s.e.parts.Index.Symbols(query, limit)), ctx.Err()
 }
 
 // Definitions implements tools.Searcher.
 func (s searcher) Definitions(ctx context.Context, name string) ([]tools.Location, error) {
-	list, err := s.e.parts.Index.Definition(ctx, name)
+	list, err := s.e.parts.Index.Definition(name)
+	if err == nil {
+		err = ctx.Err()
+	}
 	return s.fromSymbols(list), err
 }
 
@@ -60,14 +62,14 @@ func (s searcher) fromSymbols(list []rag.Symbol) []tools.Location {
 	var out []tools.Location
 	for _, x := range list {
 		text, _ := s.e.lines(x.Path, x.StartLine, x.StartLine)
-		out = append(out, tools.Location{Path: x.Path, Line: x.StartLine, Col: 1, Text: text, Symbol: x.Name, Kind: "definition"})
+		out = append(out, tools.Location{Path: x.Path, Line: x.StartLine, Col: 1, Text: text, Symbol: x.Name, Kind: x.Kind})
 	}
 	return out
 }
 
 // References implements tools.Searcher.
 func (s searcher) References(ctx context.Context, name string, limit int) ([]tools.Location, error) {
-	list, err := s.e.parts.Index.References(ctx, name, limit)
+	list, _, err := s.e.parts.Index.References(ctx, name, limit) // the tool's own limit is below the index's
 	var out []tools.Location
 	for _, x := range list {
 		out = append(out, tools.Location{Path: x.Path, Line: x.Line, Col: x.Col, Text: x.Text, Kind: "reference"})

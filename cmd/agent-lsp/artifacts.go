@@ -12,6 +12,7 @@ import (
 	"github.com/agent-lsp/agent-lsp/agent"
 	"github.com/agent-lsp/agent-lsp/contextplan"
 	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/rag"
 )
 
 // inputMax bounds what the commands read from standard input.
@@ -117,7 +118,7 @@ func (c searchCmd) Run(ctx context.Context, s streams) error {
 		if c.JSON {
 			return printJSON(s.out, set)
 		}
-		_, err = io.WriteString(s.out, searchText(*set))
+		_, err = io.WriteString(s.out, rag.SearchText(*set))
 		return err
 	})
 }

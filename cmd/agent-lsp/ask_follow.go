@@ -11,9 +11,9 @@ import (
 	"github.com/agent-lsp/agent-lsp/cycle"
 )
 
-// follow is the client's copy of a branch: a model and its measurements, kept
+// followed is the client's copy of a branch: a model and its measurements, kept
 // by deltas, and what of it belongs to the question.
-type follow struct {
+type followed struct {
 	session, branch string
 	rev             int64
 	model           cycle.Model
@@ -35,13 +35,13 @@ type follow struct {
 	hunks   map[string]int               // pending, by call
 }
 
-func newFollow() follow {
-	return follow{model: cycle.NewModel(), meta: cycle.Meta{Cycles: map[string]cycle.CycleMeta{}, Calls: map[string]cycle.CallMeta{}},
+func newFollowed() followed {
+	return followed{model: cycle.NewModel(), meta: cycle.Meta{Cycles: map[string]cycle.CycleMeta{}, Calls: map[string]cycle.CallMeta{}},
 		responses: map[string]*agent.Response{}, plans: map[string]*agent.PlanResult{}, context: map[string][]string{}, hunks: map[string]int{}}
 }
 
 // begin takes the state before the question.
-func (f *follow) begin(r *agent.CyclesResult) error {
+func (f *followed) begin(r *agent.CyclesResult) error {
 	f.session, f.branch = r.SessionID, r.BranchID
 	if err := f.take(r); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (f *follow) begin(r *agent.CyclesResult) error {
 }
 
 // take replaces the whole copy.
-func (f *follow) take(r *agent.CyclesResult) error {
+func (f *followed) take(r *agent.CyclesResult) error {
 	m := cycle.Model{State: cycle.Activity(r.State), Queued: r.Queued, Anomalies: r.Anomalies, Cycles: make([]cycle.RequestCycle, len(r.Cycles))}
 	for i, raw := range r.Cycles {
 		if err := json.Unmarshal(raw, &m.Cycles[i]); err != nil {
@@ -69,7 +69,7 @@ func (f *follow) take(r *agent.CyclesResult) error {
 }
 
 // sent notes a message of the person's.
-func (f *follow) sent(r *agent.SubmitResult) {
+func (f *followed) sent(r *agent.SubmitResult) {
 	if f.turn == "" {
 		f.turn, f.run, f.cycleID = r.TurnID, r.RunID, r.CycleID
 		if i := slices.IndexFunc(f.model.Cycles, func(c cycle.RequestCycle) bool { return c.ID == r.CycleID }); i >= 0 {
@@ -85,20 +85,20 @@ func (f *follow) sent(r *agent.SubmitResult) {
 }
 
 // onlyCurrent waits no more for what has not begun.
-func (f *follow) onlyCurrent() {
+func (f *followed) onlyCurrent() {
 	if len(f.waits) > 1 {
 		f.waits = f.waits[:1]
 	}
 }
 
 // answer notes a finished turn.
-func (f *follow) answer(turn string, r *agent.Response) {
+func (f *followed) answer(turn string, r *agent.Response) {
 	f.responses[turn] = r
 	f.waits = slices.DeleteFunc(f.waits, func(t string) bool { return t == turn })
 }
 
 // ours are the cycles to show, with what was measured.
-func (f *follow) ours(now time.Time) (cycle.Model, cycle.Meta) {
+func (f *followed) ours(now time.Time) (cycle.Model, cycle.Meta) {
 	m := f.model
 	m.Cycles = m.Cycles[min(f.before, len(m.Cycles)):]
 	m.Anomalies = nil
@@ -120,7 +120,7 @@ func (f *follow) ours(now time.Time) (cycle.Model, cycle.Meta) {
 }
 
 // last is the cycle to look at now.
-func (f *follow) last() (cycle.RequestCycle, cycle.CycleMeta, bool) {
+func (f *followed) last() (cycle.RequestCycle, cycle.CycleMeta, bool) {
 	if len(f.model.Cycles) <= f.before {
 		return cycle.RequestCycle{}, cycle.CycleMeta{}, false
 	}
@@ -264,7 +264,7 @@ func (a *ask) finished() bool {
 const answerWait = 2 * time.Second
 
 // closeLate asks for an answer that didn't come though its cycle is closed.
-func (f *follow) closeLate(now time.Time, a *ask) {
+func (f *followed) closeLate(now time.Time, a *ask) {
 	if f.turn == "" || len(f.waits) == 0 || f.model.State == cycle.StateActive {
 		f.closed = time.Time{}
 		return

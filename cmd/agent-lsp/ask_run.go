@@ -46,7 +46,7 @@ type ask struct {
 	ticks  int
 
 	index   agent.IndexStatus
-	follow  follow
+	follow  followed
 	asked   []*question
 	refused []refusal
 
@@ -70,7 +70,7 @@ func newAsk(c askCmd, s streams) (*ask, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &ask{cmd: c, s: s, root: dir, question: input, wake: make(chan struct{}, 1), sigs: make(chan os.Signal, 4), follow: newFollow()}
+	a := &ask{cmd: c, s: s, root: dir, question: input, wake: make(chan struct{}, 1), sigs: make(chan os.Signal, 4), follow: newFollowed()}
 	a.pal = palette{on: !c.NoColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(s.out), ascii: c.ASCII}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if a.child, err = startChild(dir); err != nil {

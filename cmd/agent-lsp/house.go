@@ -123,7 +123,7 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 		return nil, err
 	}
 	e := agent.New(agent.Parts{
-		Root: root, Store: h.store, Index: lookups{h.index, source}, Edits: h.ledger, Tools: registry, Models: models{h.catalog}, Shell: shell,
+		Root: root, Store: h.store, Index: h.index, Edits: h.ledger, Tools: registry, Models: models{h.catalog}, Shell: shell,
 		Permissions: rules, Settings: settingsOf(h.config.File), SettingSources: h.config.Sources, Version: version,
 		Now: time.Now, NewID: newID, Log: o.log, SourceText: source.Read, Instructions: func() []agent.Instruction { return instructions(h) },
 		Touched: touched.add, Paths: source.paths, Tips: func() []string { return tips(h.index) },
@@ -133,6 +133,12 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 	ready.Unlock()
 	h.closers = append(h.closers, func() { e.Close() })
 	if !o.still {
+		stop, err := followDisk(ctx, source, h, touched)
+		if err != nil {
+			o.log("changes on disk are not followed: %v", err)
+		} else {
+			h.closers = append(h.closers, stop)
+		}
 		h.index.Start(ctx)
 	}
 	return h, nil

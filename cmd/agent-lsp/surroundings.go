@@ -133,6 +133,32 @@ func (t *touches) close() {
 	<-t.done
 }
 
+// followDisk keeps the ledger and the index current with what happens on disk.
+func followDisk(ctx context.Context, src *source, h *house, touched *touches) (stop func(), err error) {
+	w, err := src.scan.Watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for b := range w.Changes() {
+			h.ledger.DiskChanged(b.Paths)
+			if b.Rescan || b.HeadMoved {
+				_ = h.index.Refresh(ctx) // what fails shows in the index's own status
+				continue
+			}
+			for _, p := range b.Paths {
+				touched.add(p)
+			}
+		}
+	}()
+	return func() {
+		w.Close()
+		<-done
+	}, nil
+}
+
 // instructionNames are the files of project instructions that people have, in
 // the order in which they are looked for; the first of each kind counts.
 var instructionNames = []string{"AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"}
@@ -174,8 +200,19 @@ func (h *house) reconfigure(settings []byte) {
 }
 
 // tips are three things to try that fit this repository, made from its index.
-func tips(*rag.Index) []string {
+func tips(index *rag.Index) []string {
+	const wanted = 3
 	out := []string{}
+	seen := map[string]bool{}
+	for _, ask := range []struct{ query, form string }{{"New", "how does %s work?"}, {"Get", "where is %s used?"}, {"parse", "rename %s to …"}, {"test", "what does %s check?"}} {
+		for _, s := range index.Symbols(ask.query, wanted) {
+			if !seen[s.Name] && len(out) < wanted {
+				seen[s.Name] = true
+				out = append(out, fmt.Sprintf(ask.form, s.Name))
+				break
+			}
+		}
+	}
 	return out
 }
 
@@ -189,12 +226,4 @@ func modelSettings(f config.File) catalog.Settings {
 		s.Models[name] = model.Caps{ContextWindow: m.ContextWindow, OutputLimit: m.OutputLimit, USDPerMIn: m.USDPerMIn, USDPerMOut: m.USDPerMOut}
 	}
 	return s
-}
-
-func searchText(set rag.Set) string {
-	var b strings.Builder
-	for _, it := range set.Items {
-		fmt.Fprintf(&b, "%s:%d-%d  %.2f  %s\n", it.Path, it.StartLine, it.EndLine, it.Score, it.Symbol)
-	}
-	return b.String()
 }
