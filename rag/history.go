@@ -99,7 +99,8 @@ func (h *history) refresh(ctx context.Context) {
 	}
 	if err != nil {
 		h.mu.Lock()
-		h.absent, h.view = err.Error(), nil
+		h.changed = h.changed || h.view != nil
+		h.view = nil
 		h.mu.Unlock()
 		return
 	}
@@ -123,7 +124,6 @@ func (h *history) refresh(ctx context.Context) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.absent = ""
 	if h.view != nil && sameCommits(h.view.commits, ids) {
 		return
 	}
@@ -276,10 +276,4 @@ func (h *history) took() bool {
 	c := h.changed
 	h.changed = false
 	return c
-}
-
-func (h *history) note() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.absent
 }

@@ -207,9 +207,6 @@ func (x *Index) settle() {
 		if x.st.dir == "" {
 			s.State = StateDegraded
 		}
-		if n := x.hist.note(); n != "" && s.Message == "" {
-			s.Message = n
-		}
 	})
 }
 

@@ -213,6 +213,9 @@ func (l *lexical) reader() (*lexReader, error) {
 		_ = r.Close()
 		return nil, fmt.Errorf("the index has an unknown reader %T", r)
 	}
+	if snap == nil { // the engine's way to say that it is closed
+		return nil, errIndexGone
+	}
 	lr := &lexReader{snap: snap}
 	live := map[uint64]bool{}
 	for _, s := range snap.Segments() {
