@@ -256,6 +256,11 @@ func TestShellSandbox(t *testing.T) {
 	}
 	home := t.TempDir() // stands for a home outside the temporary folder
 	outside, err := os.MkdirTemp("/var", "agent-lsp-test")
+	if err != nil { // not root: beside the sources
+		if outside, err = os.MkdirTemp(".", "outside"); err == nil {
+			outside, err = filepath.Abs(outside)
+		}
+	}
 	if err != nil {
 		t.Skipf("no folder outside the temporary one: %v", err)
 	}
@@ -264,7 +269,7 @@ func TestShellSandbox(t *testing.T) {
 	if err := os.MkdirAll(secret, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for f, text := range map[string]string{"keys/id": "CANARY-KEY", "plain": "plain text"} {
+	for f, text := range map[string]string{"keys/id_canary": "CANARY-KEY", "plain": "plain text"} {
 		if err := os.WriteFile(filepath.Join(outside, f), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -305,9 +310,9 @@ func TestShellSandbox(t *testing.T) {
 		{"the shared temporary folder", "touch " + os.TempDir() + "/agent-lsp-neighbour && echo WROTE", "WROTE", ""},
 		{"child shell", "bash -c 'bash -c \"touch " + outside + "/new && echo WROTE\"'", "WROTE", ""},
 		{"read outside", "cat " + outside + "/plain", "", "plain text"},
-		{"read hidden", "cat " + secret + "/id", "CANARY-KEY", ""},
-		{"list hidden", "ls " + secret, "id", ""},
-		{"hidden by link", "ln -s " + secret + " k; cat k/id", "CANARY-KEY", ""},
+		{"read hidden", "cat " + secret + "/id_canary", "CANARY-KEY", ""},
+		{"list hidden", "ls " + secret, "id_canary", ""},
+		{"hidden by link", "ln -s " + secret + " k; cat k/id_canary", "CANARY-KEY", ""},
 		{"environment", "env; cat /proc/self/environ", "CANARY-ENV", ""},
 		{"agent's environment", "cat /proc/" + strconv.Itoa(os.Getpid()) + "/environ", "CANARY-ENV", ""},
 		{"supervisor's environment", "cat /proc/$PPID/environ", "CANARY", ""},
