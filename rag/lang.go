@@ -72,7 +72,7 @@ var (
 		keywords: kinds("func:function"), calls: kinds("test:it,describe")}
 	langShell = &lang{name: "shell", lineNote: hashNotes, keywords: kinds("func:function"), bareMethod: true}
 	langTcl   = &lang{name: "tcl", lineNote: hashNotes, keywords: kinds("func:proc"),
-		calls: kinds("test:test,start_server,tags")}
+		calls: kinds("test:test")}
 	langPHP = &lang{name: "php", lineNote: append([]string{"#"}, slashNotes...),
 		modifiers: words("public private protected static final abstract readonly"),
 		keywords:  kinds("type:class,interface,trait,enum,namespace func:function var:const")}
