@@ -81,6 +81,11 @@ func (a *ask) conclude() error {
 			return err
 		}
 	}
+	if a.cmd.NoEdits && len(hunks) > 0 {
+		if err := a.resolve(hunks, "reject", "the person only wanted to see the edits: --no-edits", decided{}); err != nil {
+			return fmt.Errorf("nothing was written, but the proposed hunks could not be put away: %w", err)
+		}
+	}
 	return a.verdict(c.Status, fates)
 }
 
