@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"sort"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // context window (a read of windowMax lines is about 1,200 tokens).
 const (
 	searchK       = 8
-	grepLimit     = 60
+	grepLimit     = 50
 	readsFirst    = 6
 	readsSecond   = 4
 	followNames   = 3
@@ -247,7 +248,15 @@ func (r *run) reads(c *corpus, ranked []scored, max int) []call {
 		return nil
 	}
 	var calls []call
-	for _, w := range windows(ranked, max) {
+	best := 0.0
+	for _, w := range windows(ranked, windowTop) {
+		best = math.Max(best, w.peak)
+		if len(calls) == max {
+			break
+		}
+		if w.peak < best*windowShare {
+			continue
+		}
 		from := w.from - windowReach
 		if from < 1 {
 			from = 1

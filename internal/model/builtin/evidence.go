@@ -403,7 +403,7 @@ func (s *source) rank(q question, weights []float64, total, prior float64) []sco
 func (s *source) fit(q question, sc scored) float64 {
 	w := 1.0
 	bits := popcount(sc.here)
-	if sc.def {
+	if sc.def && !q.uses {
 		w *= bonusDefinition
 		if bits >= 2 || bits >= len(q.concepts) {
 			w *= 1 + bonusNamedDef*q.purity(sc.scope.name)
@@ -504,13 +504,16 @@ func popcount(bits int) int {
 type window struct {
 	path     string
 	from, to int
-	score    float64
+	score    float64 // of all its lines
+	peak     float64 // of the best one
 }
 
 const (
-	windowReach = 24 // lines that are read on each side of a good line
-	windowMax   = 80 // lines of one read
-	windowTop   = 120
+	windowReach  = 24 // lines that are read on each side of a good line
+	windowMax    = 80 // lines of one read
+	windowTop    = 120
+	bonusUnknown = 1.5  // for lines whose definition was not seen yet
+	windowShare  = 0.35 // of the best stretch's score; what is below is not read
 )
 
 // windows groups the best lines into stretches, best first.
@@ -519,6 +522,9 @@ func windows(ranked []scored, max int) []window {
 	for i, s := range ranked {
 		if i == windowTop {
 			break
+		}
+		if s.scope.name == "" { // what it stands in may yet speak for it
+			s.score *= bonusUnknown
 		}
 		placed := false
 		for j := range out {
@@ -529,12 +535,13 @@ func windows(ranked []scored, max int) []window {
 					w.from, w.to = from, to
 				}
 				w.score += s.score * 0.15
+				w.peak = math.Max(w.peak, s.score)
 				placed = true
 				break
 			}
 		}
 		if !placed {
-			out = append(out, window{s.path, s.n, s.n, s.score})
+			out = append(out, window{s.path, s.n, s.n, s.score, s.score})
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].score > out[j].score })

@@ -60,6 +60,7 @@ var (
 	grepContext = regexp.MustCompile(`^([^\s:][^:\n]*?)[-:](\d{1,9})-(.*)$`)
 	placeLine   = regexp.MustCompile(`^([^\s:][^:\n]*?):(\d{1,9}):(\d{1,9})\s+(\S+)(?:\s+([^:\n]*?))?: ?(.*)$`)
 	blockHead   = regexp.MustCompile(`^\s*(?:[#*\d.)-]+\s+)?([^\s:]+):(\d{1,9})(?:-(\d{1,9}))?(?:\s+(.*))?$`)
+	symbolName  = regexp.MustCompile(`^(?:(?:func|function|method|type|class|var|const)\s+)?\(?\*?[\p{L}_$][\p{L}\d_$.:*()\[\]]*\s*$`)
 	totalLines  = regexp.MustCompile(`(?:of (\d+)(?: lines)?|(\d+) lines)`)
 )
 
@@ -170,7 +171,7 @@ func blocks(text string) []block {
 			b.start, _ = strconv.Atoi(m[2])
 			b.end, _ = strconv.Atoi(m[3])
 			rest, _, _ := strings.Cut(m[4], "  ")
-			if !strings.HasPrefix(rest, "(") {
+			if symbolName.MatchString(rest) {
 				b.symbol = strings.TrimSpace(rest)
 			}
 			out = append(out, b)
