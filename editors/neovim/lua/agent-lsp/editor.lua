@@ -1,0 +1,93 @@
+--- `agent/editor`: the agent asks the language servers that run in this editor.
+--- What they answer is passed on as it is.
+local M = {}
+
+M.ops = { "definition", "references", "hover", "symbols", "diagnostics", "rename", "format" }
+
+local METHODS = {
+  definition = "textDocument/definition",
+  references = "textDocument/references",
+  hover = "textDocument/hover",
+  symbols = "textDocument/documentSymbol",
+  rename = "textDocument/rename",
+  format = "textDocument/formatting",
+}
+
+--- A language server for a buffer that can do it and counts columns as we do.
+---@param bufnr integer
+---@param method string
+---@return vim.lsp.Client?
+local function able(bufnr, method)
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = bufnr })) do
+    local supports
+    if vim.fn.has("nvim-0.11") == 1 then
+      supports = client:supports_method(method, bufnr)
+    else
+      supports = client.supports_method(method, { bufnr = bufnr }) ---@diagnostic disable-line
+    end
+    if client.name ~= "agent-lsp" and supports and client.offset_encoding == "utf-16" then
+      return client
+    end
+  end
+end
+
+---@param bufnr integer
+local function diagnostics(bufnr)
+  local out = {}
+  for _, d in ipairs(vim.diagnostic.get(bufnr)) do
+    local lsp = vim.tbl_get(d, "user_data", "lsp")
+    out[#out + 1] = {
+      range = lsp and lsp.range or {
+        start = { line = d.lnum, character = d.col },
+        ["end"] = { line = d.end_lnum or d.lnum, character = d.end_col or d.col },
+      },
+      severity = d.severity,
+      source = d.source,
+      code = d.code,
+      message = d.message,
+    }
+  end
+  return out
+end
+
+---@param p agent_lsp.EditorParams
+---@return any result, table? err
+function M.answer(p)
+  local bufnr = vim.uri_to_bufnr(p.uri)
+  if not vim.api.nvim_buf_is_loaded(bufnr) then
+    return vim.NIL
+  elseif p.op == "diagnostics" then
+    return diagnostics(bufnr)
+  end
+  local method = METHODS[p.op]
+  local client = method and able(bufnr, method)
+  local co, is_main = coroutine.running()
+  if not client or not co or is_main then
+    return vim.NIL
+  end
+  local params = { textDocument = { uri = p.uri }, position = p.position, range = p.range, newName = p.newName }
+  if p.op == "references" then
+    params.context = { includeDeclaration = true }
+  elseif p.op == "format" then
+    params.options = { tabSize = vim.bo[bufnr].tabstop, insertSpaces = vim.bo[bufnr].expandtab }
+  end
+  local function done(err, result)
+    coroutine.resume(co, { err = err, result = result })
+  end
+  local sent
+  if vim.fn.has("nvim-0.11") == 1 then
+    sent = client:request(method, params, done, bufnr)
+  else
+    sent = client.request(method, params, done, bufnr) ---@diagnostic disable-line
+  end
+  if not sent then
+    return vim.NIL
+  end
+  local got = coroutine.yield()
+  if got.err or got.result == nil then
+    return vim.NIL
+  end
+  return got.result
+end
+
+return M
