@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -110,17 +111,23 @@ func (a asker) Ask(ctx context.Context, q tools.Question) (tools.Answer, error) 
 	if err := a.t.record(ctx, cycle.PermissionAsked{CallID: a.c.ID, Tool: q.Tool, Title: q.Title, Detail: q.Detail, Rule: q.Rule, Destructive: q.Destructive, Time: e.now()}); err != nil {
 		return tools.Answer{}, err
 	}
-	answer, always, why := e.askPerson(ctx, a.r, q)
+	answer, always, unasked := e.askPerson(ctx, a.r, q)
 	if ctx.Err() != nil {
 		return tools.Answer{}, ctx.Err()
+	}
+	why := "the person"
+	switch {
+	case unasked != nil:
+		why = unasked.Error()
+	case !answer.Allow && answer.Reason != "":
+		why = "the person said no: " + answer.Reason
+	case !answer.Allow:
+		why = "the person said no"
 	}
 	if err := a.t.record(ctx, cycle.PermissionAnswered{CallID: a.c.ID, Allow: answer.Allow, Always: always, Why: why, Time: e.now()}); err != nil {
 		return tools.Answer{}, err
 	}
-	if !answer.Allow && answer.Reason == "" {
-		answer.Reason = why
-	}
-	return answer, nil
+	return answer, unasked
 }
 
 // The options of a permission.
@@ -132,8 +139,8 @@ const (
 )
 
 // askPerson asks every client that can answer; the first answer counts. No
-// answer in time, or nobody to ask, is no.
-func (e *Engine) askPerson(ctx context.Context, r run.Run, q tools.Question) (a tools.Answer, always, why string) {
+// answer in time, or nobody to ask, is no, and unasked says why.
+func (e *Engine) askPerson(ctx context.Context, r run.Run, q tools.Question) (a tools.Answer, always string, unasked error) {
 	p := PermissionParams{RunID: r.ID, ToolCallID: q.CallID, Tool: q.Tool, Title: q.Title, Detail: q.Detail, Diff: q.Diff, Destructive: q.Destructive,
 		Options: []PermissionOption{{ID: optionOnce, Kind: optionOnce, Name: "Allow once"}}}
 	if q.Rule != "" && !q.Destructive {
@@ -158,25 +165,21 @@ func (e *Engine) askPerson(ctx context.Context, r run.Run, q tools.Question) (a 
 		}()
 	})
 	if asked == 0 {
-		return tools.Answer{}, "", "nobody can be asked: no attached client answers permissions"
+		return tools.Answer{}, "", errors.New("no attached client answers permissions")
 	}
 	select {
 	case res := <-got:
 		switch res.OptionID {
 		case optionOnce:
-			return tools.Answer{Allow: true}, "", "the person"
+			return tools.Answer{Allow: true}, "", nil
 		case optionAlways:
 			if q.Rule != "" && !q.Destructive {
-				return tools.Answer{Allow: true, Always: true}, q.Rule, "the person"
+				return tools.Answer{Allow: true, Always: true}, q.Rule, nil
 			}
 		}
-		why = "the person said no"
-		if res.Reason != "" {
-			why += ": " + res.Reason
-		}
-		return tools.Answer{Reason: why}, "", why
+		return tools.Answer{Reason: res.Reason}, "", nil
 	case <-ctx.Done():
-		return tools.Answer{}, "", fmt.Sprintf("no answer within %s", e.settings().permissionWait())
+		return tools.Answer{}, "", fmt.Errorf("no answer within %s", e.settings().permissionWait())
 	}
 }
 
