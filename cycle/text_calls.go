@@ -88,10 +88,11 @@ func (p *painter) calls(calls []Call, active bool) {
 	if words != "" {
 		right = append(right, words)
 	}
-	if n := p.pending(calls); n == 1 {
-		right = append(right, p.g.waiting+" 1 hunk to review")
-	} else if n > 1 {
-		right = append(right, fmt.Sprintf("%s %d hunks to review", p.g.waiting, n))
+	switch n := p.pending(calls); {
+	case n == 1:
+		right, ink = append(right, p.g.waiting+" 1 hunk to review"), InkWait
+	case n > 1:
+		right, ink = append(right, fmt.Sprintf("%s %d hunks to review", p.g.waiting, n)), InkWait
 	}
 	if took := p.took(calls); took != "" {
 		right = append(right, took)
@@ -150,13 +151,14 @@ func (p *painter) pending(calls []Call) (n int) {
 	return n
 }
 
-// took is the time from the first call's start to the last one's end, for calls run at the same time.
+// took is the time from the first call's start to the last one's end, for calls run at the same time. Of what was
+// cancelled nobody measured it.
 func (p *painter) took(calls []Call) string {
 	var from, to time.Time
 	for _, c := range calls {
 		meta := p.meta(c)
 		begun, err := time.Parse(time.RFC3339, meta.Started)
-		if c.Result == nil || err != nil {
+		if c.Result == nil || c.Result.Status == ResultCancelled || err != nil {
 			return ""
 		}
 		if from.IsZero() || begun.Before(from) {
