@@ -109,8 +109,8 @@ func (a *ask) verdict(status cycle.CycleStatus, fates decided) error {
 func (a *ask) tellRefused() {
 	for _, r := range a.refused {
 		message := fmt.Sprintf("%s was refused: %s: nobody could be asked", r.tool, r.what)
-		if r.rule != "" {
-			message += fmt.Sprintf("; --allow '%s' permits it", r.rule)
+		if len(r.rules) > 0 {
+			message += "; permit it by --allow '" + strings.Join(r.rules, "' --allow '") + "'"
 		}
 		a.say(message)
 	}

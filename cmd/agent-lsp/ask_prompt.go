@@ -58,7 +58,10 @@ type question struct {
 }
 
 // refusal is a permission that nobody could be asked for.
-type refusal struct{ tool, what, rule string }
+type refusal struct {
+	tool, what string
+	rules      []string // that would permit it
+}
 
 // permission answers agent/permission. It runs on a goroutine of its own.
 func (a *ask) permission(ctx context.Context, p agent.PermissionParams) (agent.PermissionResult, error) {
@@ -81,11 +84,7 @@ func (a *ask) consider(q *question) {
 		a.nextQuestion()
 		return
 	}
-	r := refusal{tool: q.params.Tool, what: firstRow(q.params.Title)}
-	if i := slices.IndexFunc(q.params.Options, func(o agent.PermissionOption) bool { return o.Kind == "allow_always" }); i >= 0 {
-		r.rule = ruleOf(q.params.Options[i].Name)
-	}
-	a.refused = append(a.refused, r)
+	a.refused = append(a.refused, refusal{tool: q.params.Tool, what: firstRow(q.params.Title), rules: rulesOf(q.params)})
 	q.reply <- agent.PermissionResult{OptionID: optionOf(q.params, "reject_once"),
 		Reason: "nobody is at the terminal to ask; the person may run it again with --allow"}
 }
@@ -98,12 +97,12 @@ func (a *ask) nextQuestion() {
 	q := a.asked[0]
 	p := q.params
 	keys, choices := "yn", "[y] once  "
-	if i := slices.IndexFunc(p.Options, func(o agent.PermissionOption) bool { return o.Kind == "allow_always" }); i >= 0 {
+	if rules := rulesOf(p); len(rules) > 0 {
 		keys += "a"
-		choices += "[a] always: " + ruleOf(p.Options[i].Name) + "  "
+		choices += "[a] always: " + strings.Join(rules, ", ") + "  "
 	}
 	choices += "[n] no  [N] no, because…"
-	a.prompt = &prompt{box: a.permissionBox(p), choices: "  " + a.pal.plain(choices), keys: keys, why: "N", done: func(k rune, reason string) {
+	a.prompt = &prompt{box: a.permissionBox(p), choices: a.pal.plain(choices), keys: keys, why: "N", done: func(k rune, reason string) {
 		kind := map[rune]string{'y': "allow_once", 'a': "allow_always", 'n': "reject_once", 'N': "reject_once"}[k]
 		a.settle(q, agent.PermissionResult{OptionID: optionOf(p, kind), Reason: reason})
 	}}
@@ -181,9 +180,21 @@ func optionOf(p agent.PermissionParams, kind string) string {
 	return kind
 }
 
-// ruleOf reads the rule out of an option's name: "Always allow bash(go build *)".
-func ruleOf(name string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(name, "Always allow "), " = allow")
+// rulesOf reads the rules out of an option's name, one a line behind the words:
+// "Always allow bash(go build *) = allow".
+func rulesOf(p agent.PermissionParams) []string {
+	var rules []string
+	for _, o := range p.Options {
+		if o.Kind != "allow_always" {
+			continue
+		}
+		for rule := range strings.SplitSeq(strings.TrimPrefix(o.Name, "Always allow "), "\n") {
+			if rule = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rule), "= allow")); rule != "" {
+				rules = append(rules, cycle.Clean(rule))
+			}
+		}
+	}
+	return rules
 }
 
 // choose asks the person for a key.

@@ -95,6 +95,7 @@ func (s *screen) print(rows ...string) { s.draw(rows, append([]string{}, s.live.
 
 // cutANSI cuts a row to so many columns; colours are no columns.
 func cutANSI(s string, columns int, mark string) string {
+	s = strings.ReplaceAll(s, "\n", " ") // one row is one line, whatever came in
 	if widthANSI(s) <= columns {
 		return s
 	}
