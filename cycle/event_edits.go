@@ -11,12 +11,13 @@ import "time"
 
 // FileStep is what one operation makes of one file.
 type FileStep struct {
-	Path      string `json:"path"`      // workspace-relative
-	Pre       string `json:"pre"`       // blob of the review state before, the person's edits until now included
-	Post      string `json:"post"`      // and after
-	PreShown  string `json:"preShown"`  // hash of the text in the buffer or file before
-	PostShown string `json:"postShown"` // and after
-	Added     int    `json:"added"`     // lines, PreShown to PostShown
+	Path      string `json:"path"`               // workspace-relative
+	Pre       string `json:"pre"`                // blob of the review state before, the person's edits until now included
+	Post      string `json:"post"`               // and after
+	PreShown  string `json:"preShown"`           // hash of the text in the buffer or file before
+	PostShown string `json:"postShown"`          // and after
+	InBuffer  bool   `json:"inBuffer,omitempty"` // what is shown is in an editor's buffer, and may be on disk or not
+	Added     int    `json:"added"`              // lines, PreShown to PostShown
 	Removed   int    `json:"removed"`
 }
 

@@ -28,6 +28,7 @@ type fileHistory struct {
 	preShown  string
 	postShown string
 	applied   bool   // known to be in the text
+	inBuffer  bool   // the text is in a buffer: the disk may have another
 	written   string // hash of the text that the ledger last put there
 	steps     []*cycle.FileStep
 }
@@ -104,7 +105,7 @@ func (h *history) apply(e cycle.Event) {
 		h.restores[e.OpID] = e
 	case cycle.FileSynced:
 		f := h.entry(e.File.Path)
-		f.post, f.postShown, f.applied = e.File.Post, e.File.PostShown, true
+		f.post, f.postShown, f.applied, f.inBuffer = e.File.Post, e.File.PostShown, true, e.File.InBuffer
 	case cycle.FileRenamed:
 		h.rename(e.From, e.To)
 	}
@@ -143,7 +144,7 @@ func (h *history) step(opID string, ours bool, s cycle.FileStep) {
 	}
 	f.opID, f.ours = opID, ours
 	f.pre, f.post, f.preShown, f.postShown = s.Pre, s.Post, s.PreShown, s.PostShown
-	f.applied = s.PreShown == s.PostShown
+	f.applied, f.inBuffer = s.PreShown == s.PostShown, s.InBuffer
 	f.steps = append(f.steps, &s)
 }
 

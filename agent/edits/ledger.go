@@ -68,6 +68,10 @@ type file struct {
 	line     review.Timeline
 	reopened bool // the buffer came or went since: the text may be older than the hunks
 
+	// unsure is an operation that was recorded before the program ended, and of
+	// which the disk doesn't tell whether it was carried out: the buffer will.
+	unsure *fileHistory
+
 	bom  bool
 	disk string      // hash of the bytes on disk when last looked at; NoFile
 	mode fs.FileMode // on disk
@@ -179,26 +183,27 @@ func (l *Ledger) sync(f *file) error {
 			return err
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	now := ""
+	l.mu.Lock()
 	if exists && err == nil {
 		f.disk, f.mode = disk.Hash, disk.Mode
 		f.bom, now = workspace.SplitBOM(string(disk.Data))
 	} else {
 		f.disk, f.mode = workspace.NoFile, 0
 	}
-	if open {
-		again, still := l.ws.Doc(f.place)
-		if !still || again.Version != doc.Version {
-			f.stale = true // it moved while the disk was read: the next round sees it
-			if still {
-				doc = again
-			}
+	if open && !f.deletedUnder(doc, exists) {
+		now, exists = doc.Text, true
+	}
+	l.mu.Unlock()
+	if f.unsure != nil {
+		if err := l.makeSure(f, now, exists); err != nil {
+			return err
 		}
-		if !f.deletedUnder(doc, exists) {
-			now, exists = doc.Text, true
-		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if again, still := l.ws.Doc(f.place); still != open || again.Version != doc.Version || again.URI != doc.URI {
+		f.stale = true // it moved meanwhile: the next round sees it
 	}
 	f.take(now, exists)
 	return nil

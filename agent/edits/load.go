@@ -68,12 +68,18 @@ func (l *Ledger) loadFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if !h.applied && h.postShown != now.hash {
-		if err := l.unfinished(ctx, f, h, pre, post, now); err != nil {
-			return err
-		}
+	switch {
+	case !h.applied && now.hash == h.preShown:
+		err = l.unfinished(ctx, f, h, pre, post)
+	case !h.applied && now.hash != h.postShown:
+		f.unsure = &h
+	case h.applied && h.inBuffer:
+		// The buffer may live on, with more in it than the disk has: whatever
+		// comes first, the buffer or an operation, decides.
+	default:
+		err = l.sync(f)
 	}
-	return l.sync(f)
+	return err
 }
 
 // shown is a text that was found on disk.
@@ -94,21 +100,13 @@ func (l *Ledger) onDisk(p workspace.Place) (shown, error) {
 	return shown{text.Hash(s), s}, nil
 }
 
-// unfinished takes up an operation that was recorded, and of which nothing says
-// that it was carried out.
-func (l *Ledger) unfinished(ctx context.Context, f *file, h fileHistory, pre, post review.File, now shown) error {
-	before := now.hash == h.preShown
-	if !before && nearer(pre, post, now.text) {
-		before, h.ours = true, true // the person has been there since: nothing is redone over that
-	}
-	if !before {
-		return nil // it was carried out, and the person has been there since
-	}
+// unfinished takes up an operation that was recorded and not carried out.
+func (l *Ledger) unfinished(ctx context.Context, f *file, h fileHistory, pre, post review.File) error {
 	l.mu.Lock()
 	f.state = pre
 	l.mu.Unlock()
 	if h.ours {
-		return l.record(ctx, cycle.EditWithdrawn{OpID: h.opID, Path: f.place.Path, Why: "the program ended before it was carried out", Time: l.now()})
+		return l.record(ctx, l.withdrawn(f, h))
 	}
 	if err := l.sync(f); err != nil {
 		return err
@@ -120,6 +118,36 @@ func (l *Ledger) unfinished(ctx context.Context, f *file, h fileHistory, pre, po
 		return post, nil
 	}}
 	return l.bring(ctx, op, &step{f: f, pre: pre, post: post})
+}
+
+func (l *Ledger) withdrawn(f *file, h fileHistory) cycle.EditWithdrawn {
+	return cycle.EditWithdrawn{OpID: h.opID, Path: f.place.Path, Why: "the program ended before it was carried out", Time: l.now()}
+}
+
+// makeSure decides by the text that was found whether an operation had been
+// carried out. Where the person has been there since, nothing is redone.
+func (l *Ledger) makeSure(f *file, now string, exists bool) error {
+	h := *f.unsure
+	f.unsure = nil
+	pre, err := l.state(h.pre)
+	if err != nil {
+		return err
+	}
+	post, err := l.state(h.post)
+	if err != nil {
+		return err
+	}
+	hash := workspace.NoFile
+	if exists {
+		hash = text.Hash(now)
+	}
+	if hash == h.postShown || hash != h.preShown && !nearer(pre, post, now) {
+		return nil
+	}
+	l.mu.Lock()
+	f.state = pre
+	l.mu.Unlock()
+	return l.record(context.Background(), l.withdrawn(f, h))
 }
 
 // nearer says whether a text is nearer to pre than to post, by changed lines.

@@ -15,6 +15,12 @@ import (
 	"github.com/agent-lsp/agent-lsp/tools"
 )
 
+// Where a text was brought to.
+const (
+	whereEditor = "editor"
+	whereDisk   = "disk"
+)
+
 // operation is one change of one or more files that is recorded as one event.
 type operation struct {
 	id    string
@@ -97,6 +103,7 @@ func (l *Ledger) fits(f *file, pre, post review.File) error {
 // stepRecord stores both states and names them.
 func (l *Ledger) stepRecord(f *file, pre, post review.File) (cycle.FileStep, error) {
 	rec := cycle.FileStep{Path: f.place.Path, PreShown: shownHash(pre), PostShown: shownHash(post)}
+	_, rec.InBuffer = l.ws.Doc(f.place)
 	var err error
 	if rec.Pre, err = l.blobs.Put(pre.Encode()); err == nil {
 		rec.Post, err = l.blobs.Put(post.Encode())
@@ -204,7 +211,7 @@ func (l *Ledger) put(ctx context.Context, op operation, s *step) (where string, 
 			return l.putDisk(s)
 		}
 		moved, err = l.putEditor(ctx, editor, op.label, s, doc)
-		return "editor", moved, err
+		return whereEditor, moved, err
 	}
 	return l.putDisk(s)
 }
@@ -304,7 +311,7 @@ func (l *Ledger) putDisk(s *step) (where string, moved bool, err error) {
 	if errors.As(err, &changed) {
 		return "", true, nil
 	}
-	return "disk", false, toolError(err)
+	return whereDisk, false, toolError(err)
 }
 
 // take acquires several files, always in the same order.

@@ -105,7 +105,7 @@ func (l *Ledger) DidSave(uri string) error {
 	if err != nil || hash == last {
 		return err
 	}
-	step := cycle.FileStep{Path: f.place.Path, Pre: last, Post: hash, PreShown: shownHash(state), PostShown: shownHash(state)}
+	step := cycle.FileStep{Path: f.place.Path, Pre: last, Post: hash, PreShown: shownHash(state), PostShown: shownHash(state), InBuffer: true}
 	return l.record(context.Background(), cycle.FileSynced{File: step, Time: l.now()})
 }
 
