@@ -92,8 +92,12 @@ func NewRequest(spec Spec, args json.RawMessage, locate Locate) Request {
 			p = "."
 		}
 		r.Targets = []Target{locate(p)}
+	case r.Tool == "fetch":
+		if u, err := fetchURL(text("url")); err == nil {
+			r.Subject = u.Host
+		}
 	default:
-		for _, name := range []string{"url", "path", "command", "query", "name"} {
+		for _, name := range []string{"path", "command", "query", "name"} {
 			if r.Subject == "" {
 				r.Subject = text(name)
 			}
@@ -102,11 +106,12 @@ func NewRequest(spec Spec, args json.RawMessage, locate Locate) Request {
 	return r
 }
 
+// builtinNames are our own tools, whose ReadOnly can be believed.
 var builtinNames = func() (names []string) {
 	for _, t := range Builtin() {
 		names = append(names, t.Spec().Name)
 	}
-	return names
+	return append(names, "diagnostics", "fetch", "task")
 }()
 
 // Permit is what came of asking.

@@ -55,7 +55,7 @@ func Defaults() []Rule {
 	var rules []Rule
 	for _, s := range []string{
 		"ls = allow", "read = allow", "grep = allow", "find = allow", "search = allow", "symbols = allow", "references = allow",
-		"scratchpad = allow", "todo = allow", "write = allow", "edit = allow", "bash = ask",
+		"scratchpad = allow", "todo = allow", "task = allow", "write = allow", "edit = allow", "bash = ask", "fetch = ask",
 		// What is run or obeyed by other programs later, or by us.
 		"write(**/.git/**) = ask", "edit(**/.git/**) = ask",
 		"write(.agent-lsp.toml) = ask", "edit(.agent-lsp.toml) = ask", "write(.agent-lsp/**) = ask", "edit(.agent-lsp/**) = ask",
@@ -228,7 +228,7 @@ func (p Policy) decideOther(r Request) Decision {
 	rule, found := p.strongest(func(rule Rule) bool {
 		return rule.tool.match(r.Tool) && (rule.Pattern == "" || rule.Tool != "bash" && len(rule.command) == 1 && rule.command[0].match(r.Subject))
 	})
-	if found {
+	if found && rule.Verdict != Ask {
 		return Decision{Verdict: rule.Verdict, Rule: rule.String(), Why: "rule " + rule.String()}
 	}
 	d := Decision{Verdict: Ask, Why: "no rule allows " + r.Tool}
@@ -237,7 +237,11 @@ func (p Policy) decideOther(r Request) Decision {
 		d.Why += " " + clip(r.Subject, titleMax)
 		call += "(" + r.Subject + ")"
 	}
-	if s, err := NewRule(call, string(Allow), SourceAnswer); err == nil && !strings.Contains(r.Subject, "*") && len(s.command) < 2 {
+	if found {
+		d.Rule = rule.String()
+	}
+	s, err := NewRule(call, string(Allow), SourceAnswer)
+	if err == nil && !strings.Contains(r.Subject, "*") && s.String() == call+" = allow" && (!found || stronger(s, rule)) {
 		d.Suggest = []string{s.String()}
 	}
 	return d

@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		_, _ = s.Run(context.Background(), tools.Command{Line: os.Args[3], Dir: os.Args[2]})
 		os.Exit(0)
 	}
+	// With -race a process sleeps a second before it ends, supervisors too.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m)
 }
 
