@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -38,11 +39,33 @@ func work(t *transcript, box toolbox) response {
 		}
 		answers = append(answers, strings.TrimSpace(text))
 	}
-	text := strings.Join(answers, "\n\n")
+	text := strings.Join(answers, "\n\n") + t.waiting()
 	if t.lastCall() {
 		text = r.assessment() + "\n" + text
 	}
 	return response{text: text}
+}
+
+var waitNote = regexp.MustCompile(`(\d+) hunks? waits? for review`)
+
+// waiting says how many hunks of this request the person has yet to decide.
+func (t *transcript) waiting() string {
+	n := 0
+	for _, s := range t.steps {
+		if m := waitNote.FindStringSubmatch(s.result.text); m != nil && (strings.HasPrefix(s.key, "edit ") || strings.HasPrefix(s.key, "write ")) {
+			k, err := strconv.Atoi(m[1])
+			if err == nil && k < inputMax {
+				n += k
+			}
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "\n\n1 hunk waits for your review."
+	}
+	return "\n\n" + strconv.Itoa(n) + " hunks wait for your review."
 }
 
 // lastCall says whether the prompt asks for the assessment at the step limit.

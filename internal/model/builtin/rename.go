@@ -100,6 +100,7 @@ type renaming struct {
 	defs     []line                      // definitions of the same kind
 	others   []line                      // definitions of other kinds under the same name
 	pkg      map[string]string           // Go file → its package clause
+	dots     map[string][]string         // Go file → the last elements of what it imports by a dot
 	lexed    map[string]map[int][]region // file → line → regions
 	funcs    map[string][]funcRange      // Go file → its functions, where shadowing makes them matter
 	shadowed map[string]map[int]bool     // file → lines of functions in which old is a local
@@ -111,7 +112,7 @@ type renaming struct {
 type funcRange struct{ from, to int }
 
 var stateTokens = map[string]string{
-	"go": "`|/\\*|\\*/|^package ", "js": "`|/\\*|\\*/", "ts": "`|/\\*|\\*/", "tsx": "`|/\\*|\\*/", "jsx": "`|/\\*|\\*/",
+	"go": "`|/\\*|\\*/|^package |^\\s*(import )?\\. \"", "js": "`|/\\*|\\*/", "ts": "`|/\\*|\\*/", "tsx": "`|/\\*|\\*/", "jsx": "`|/\\*|\\*/",
 	"py": `"""|'''`, "lua": `\[\[|\]\]`, "rs": `/\*|\*/`, "c": `/\*|\*/`, "h": `/\*|\*/`, "cc": `/\*|\*/`, "cpp": `/\*|\*/`, "java": `/\*|\*/`,
 }
 
@@ -119,6 +120,7 @@ var stateTokens = map[string]string{
 // it asks for the lines that open or close raw strings and block comments,
 // and for the package clauses of Go files.
 func (w *renaming) shape(r *run, all, with []line) bool {
+	w.dots = map[string][]string{}
 	w.pkg, w.funcs, w.shadowed = map[string]string{}, map[string][]funcRange{}, map[string]map[int]bool{}
 	var files []string
 	byPath := map[string][]line{}
@@ -160,6 +162,8 @@ func (w *renaming) shape(r *run, all, with []line) bool {
 	}
 	return w.shadows(r, with)
 }
+
+var dotImport = regexp.MustCompile(`^\s*(?:import\s+)?\.\s+"([^"]+)"`)
 
 // oddQuotes finds, in files with lines so long that grep cut them, the lines
 // with an odd number of backquotes: only those open or close a raw string.
@@ -226,6 +230,9 @@ func (w *renaming) lex(file string, lines, marks []line, odd map[int]bool) {
 		if f := strings.Fields(text[n]); inCode && len(f) >= 2 && f[0] == "package" && w.pkg[file] == "" {
 			w.pkg[file] = f[1]
 		}
+		if m := dotImport.FindStringSubmatch(text[n]); inCode && m != nil && path.Ext(file) == ".go" {
+			w.dots[file] = append(w.dots[file], path.Base(m[1]))
+		}
 	}
 }
 
@@ -273,7 +280,7 @@ func (w *renaming) shadows(r *run, with []line) bool {
 		for _, n := range found[f] {
 			for _, fr := range w.funcs[f] {
 				if fr.from <= n && n <= fr.to {
-					for k := fr.from; k <= fr.to; k++ {
+					for k := n; k <= fr.to; k++ { // above it the name still means the outer one
 						w.shadowed[f][k] = true
 					}
 				}
@@ -405,7 +412,8 @@ var goForms = []struct{ kind, pattern string }{
 	{"constant", `^\t%s(?:\s+[\w.*\[\]]+)?\s+=\s*(?:iota|"|'|\d|-\d|1 <<)`},
 	{"variable", `^\t%s(?:\s+[\w.*\[\]]+)?\s+=\s`},
 	{"field", `^\t+(?:\w+,\s*)*%s(?:,\s*\w+)*\s+[\w*\[\]().{}<-]+`},
-	{"method", `^\t+%s\([^)]*\)\s*(?:\w|\(|\*|\[|$)`},
+	{"method", `^\t+%s\([^)]*\)\s+(?:\w|\(|\*|\[)`}, // in an interface
+	{"method", `^\t+%s\([^)]*\w\s+[\w*\[\].]+[^)]*\)\s*$`},
 	{"local", `(?:^|[^.\w])%s\b[^=(]*:=`},
 	{"local", `^\t+var %s\b`},
 	{"local", `^func\b.*[(,]\s*%s(?:,\s*\w+)*\s+[\w*\[\].]+`},

@@ -97,7 +97,11 @@ func distinctive(name string) bool {
 
 // samePackage says whether a Go line is in the definition's package.
 func (w *renaming) samePackage(l line) bool {
-	return path.Dir(l.path) == path.Dir(w.def.path) && w.pkg[l.path] == w.pkg[w.def.path]
+	if path.Dir(l.path) == path.Dir(w.def.path) && w.pkg[l.path] == w.pkg[w.def.path] {
+		return true
+	}
+	mine := w.pkg[w.def.path]
+	return unicode.IsUpper([]rune(w.old)[0]) && (contains(w.dots[l.path], mine) || contains(w.dots[l.path], path.Base(path.Dir(w.def.path))))
 }
 
 // keepsGo judges a place in Go code.
@@ -139,6 +143,9 @@ func (w *renaming) keepsGo(l line, i int) string {
 	}
 	if !w.samePackage(l) {
 		return "another package"
+	}
+	if assign := strings.Index(l.text, ":="); assign >= 0 && i > assign && has(w.others, l) && !key {
+		return "" // x := &x{}: on the right the name is still the outer one
 	}
 	if has(w.others, l) {
 		return "defines something else of this name"
