@@ -11,6 +11,7 @@ import (
 	"github.com/agent-lsp/agent-lsp/contextplan"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/internal/store"
+	"github.com/agent-lsp/agent-lsp/rag"
 )
 
 // stateCommand is a slash command that is answered at once, without a model.
@@ -255,24 +256,29 @@ func (e *Engine) cmdContext(ctx context.Context, s *session, t *timeline, _ stri
 	return PlanText(p), nil
 }
 
-// PlanText is a plan in words: the context view of the terminal.
+// PlanText is a plan in words: the context view of the terminal. What was
+// found says by whom and in which place, instead of its score.
 func PlanText(p *PlanResult) string {
-	return contextplan.Text(p.Plan, func(id string) string {
-		item := p.Labels[id]
-		label := item.Label
-		for i, w := range item.Why {
-			if i == 0 {
-				label += "  "
-			} else {
-				label += " · "
-			}
-			label += fmt.Sprintf("%s #%d", w.Ranker, w.Rank)
-			if i == 2 {
-				break
-			}
+	plan := p.Plan
+	plan.Included = append([]contextplan.Item{}, p.Included...)
+	for i, item := range plan.Included {
+		if why := whyText(p.Labels[item.ID].Why); why != "" {
+			plan.Included[i].Detail = why
 		}
-		return label
-	})
+	}
+	return contextplan.Text(plan, func(id string) string { return p.Labels[id].Label })
+}
+
+// whyMax is how many rankers are named for one item.
+const whyMax = 3
+
+// whyText says why something was found, in one line.
+func whyText(list []rag.Why) string {
+	var words []string
+	for _, w := range list[:min(len(list), whyMax)] {
+		words = append(words, fmt.Sprintf("%s #%d", w.Ranker, w.Rank))
+	}
+	return strings.Join(words, " · ")
 }
 
 func (e *Engine) cmdUndo(ctx context.Context, s *session, t *timeline, _ string) (string, error) {
