@@ -51,7 +51,7 @@ func newAnswers(p *peer) *answers {
 
 // own follows the cycle of a message that this client sent.
 func (a *answers) own(r *agent.SubmitResult) {
-	if !a.p.caps.Plain || r.CycleID == "" || r.Response != nil {
+	if a.p.custom() || r.CycleID == "" || r.Response != nil {
 		return
 	}
 	a.mu.Lock()
@@ -67,9 +67,9 @@ func (a *answers) own(r *agent.SubmitResult) {
 	a.poke()
 }
 
-// changed is told of every delta.
-func (a *answers) changed(n agent.CycleNotification) {
-	if a.p.caps.Plain {
+// changed is called at every delta.
+func (a *answers) changed() {
+	if !a.p.custom() {
 		a.poke()
 	}
 }
@@ -146,14 +146,14 @@ func (a *answers) update(ctx context.Context, o agent.SubmitResult) (done bool, 
 
 // response shows a state command's whole answer.
 func (a *answers) response(r *agent.SubmitResult) {
-	if a.p.caps.Plain && r.Response != nil {
+	if r.Response != nil {
 		a.show(nameOr(r.TurnID, "response"), r.Response.Content+"\n")
 	}
 }
 
 // show opens text as a document, or as a message where no document can be opened.
 func (a *answers) show(name, text string) {
-	if !a.p.caps.Plain {
+	if a.p.custom() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(a.p.s.ctx, showAnswer)

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -153,7 +154,12 @@ func (c *Client) Close(ctx context.Context) error {
 		}
 		c.cancel()
 		_ = c.stream.Close()
-		_ = c.conn.Close()
+		go c.conn.Close()
+		select {
+		case <-c.conn.Done():
+		case <-ctx.Done(): // a handler that doesn't end keeps the connection
+			err = errors.Join(err, ctx.Err())
+		}
 	})
 	return err
 }

@@ -208,7 +208,7 @@ func resolveCommand(decision string, about which) func(*Server, context.Context,
 // tellConflicts shows what could not be decided to a person without a panel.
 func (s *Server) tellConflicts(r *agent.ResolveResult) {
 	for _, one := range r.Results {
-		if one.Outcome == "conflict" && s.peer.caps.Plain {
+		if one.Outcome == "conflict" && !s.peer.custom() {
 			s.peer.showMessage(messageWarning, "A change could not be decided: "+nameOr(one.Detail, "the text was changed since"))
 			return
 		}
@@ -339,7 +339,7 @@ func (s *Server) statusCommand(ctx context.Context, e Engine, a *commandArgs) (a
 		return nil, nil, err
 	}
 	return r, func() {
-		if s.peer.caps.Plain {
+		if !s.peer.custom() {
 			s.peer.showMessage(messageInfo, statusText(r))
 		}
 	}, nil

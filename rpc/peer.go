@@ -50,7 +50,8 @@ func newPeer(s *Server) *peer {
 	return p
 }
 
-// custom tells whether the client is sent notifications of our own.
+// custom tells whether the client speaks our protocol: it is sent our
+// notifications, and shows answers itself.
 func (p *peer) custom() bool { return !p.caps.Plain || p.speaks.Load() }
 
 // Caps implements agent.Client.
@@ -58,7 +59,7 @@ func (p *peer) Caps() agent.ClientCaps { return p.caps.ClientCaps }
 
 // Cycle implements agent.Client.
 func (p *peer) Cycle(n agent.CycleNotification) {
-	p.answers.changed(n)
+	p.answers.changed()
 	if !p.caps.Cycles || !p.custom() {
 		return
 	}
