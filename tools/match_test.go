@@ -19,7 +19,7 @@ func drawLines(t *rapid.T, label string) []string {
 	lines := make([]string, n)
 	for i := range lines {
 		indent := strings.Repeat("\t", rapid.IntRange(0, 3).Draw(t, "indent"))
-		lines[i] = fmt.Sprintf("%s%s %d", indent, rapid.SampledFrom([]string{"call(x)", "if y {", "return nil", "ä := β"}).Draw(t, "word"), i)
+		lines[i] = fmt.Sprintf("%s%s %02d;", indent, rapid.SampledFrom([]string{"call(x)", "if y {", "return nil", "ä := β"}).Draw(t, "word"), i)
 	}
 	return lines
 }
