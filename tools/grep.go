@@ -90,7 +90,8 @@ func runGrep(ctx context.Context, env Env, in grepIn) Result {
 
 type grepper struct {
 	re      *regexp.Regexp // one line
-	whole   *regexp.Regexp // a superset of re's matches in a whole text, to find candidates fast
+	whole   *regexp.Regexp // matches a whole text if re matches a line of it; nil where that can't be said
+	literal literal        // every match holds it
 	limit   int
 	context int
 }
@@ -113,6 +114,7 @@ func newGrep(in grepIn) (*grepper, error) {
 		return nil, fmt.Errorf("%s; escape characters that are meant literally with a backslash", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	s := &grepper{re: re, limit: min(cmp.Or(in.Limit, grepDefault), grepMax), context: min(in.Context, grepContextMax)}
+	s.literal = requiredLiteral(flags + in.Pattern)
 	// \A and \z mean something else in a whole text; there each line is tried.
 	if !strings.Contains(in.Pattern, `\A`) && !strings.Contains(in.Pattern, `\z`) {
 		s.whole = regexp.MustCompile("(?m)" + flags + in.Pattern)
@@ -175,13 +177,22 @@ func (s *grepper) file(ctx context.Context, files Files, path string) fileHits {
 	}
 	text, form := decodeText(f.Data)
 	h.text = bytes.ReplaceAll([]byte(text), []byte("\r\n"), []byte("\n"))
-	if s.whole != nil && !s.whole.Match(h.text) {
+	lit := s.literal.text
+	probe, ok := s.literal.probe(h.text)
+	if !ok {
+		lit = nil
+	}
+	if lit != nil && !bytes.Contains(probe, lit) || lit == nil && s.whole != nil && !s.whole.Match(h.text) {
 		return fileHits{path: path}
 	}
 	h.path = f.Path
 	h.starts = lineStarts(string(h.text))
 	for n := range h.starts {
-		if s.re.Match(h.line(n)) {
+		from, to := h.span(n)
+		if lit != nil && !bytes.Contains(probe[from:to], lit) {
+			continue
+		}
+		if s.re.Match(h.text[from:to]) {
 			h.lines = append(h.lines, n)
 			if len(h.lines) > s.limit {
 				break
@@ -192,12 +203,21 @@ func (s *grepper) file(ctx context.Context, files Files, path string) fileHits {
 	return h
 }
 
-func (h fileHits) line(n int) []byte {
-	end := len(h.text)
+// span gives where line n begins and ends, without its newline.
+func (h fileHits) span(n int) (from, to int) {
+	to = len(h.text)
 	if n+1 < len(h.starts) {
-		end = h.starts[n+1]
+		to = h.starts[n+1]
 	}
-	return bytes.TrimSuffix(h.text[h.starts[n]:end], []byte("\n"))
+	if to > h.starts[n] && h.text[to-1] == '\n' {
+		to--
+	}
+	return h.starts[n], to
+}
+
+func (h fileHits) line(n int) []byte {
+	from, to := h.span(n)
+	return h.text[from:to]
 }
 
 // result writes path:line:text, and path-line-text for context, as grep does.
