@@ -110,4 +110,3 @@ func object(raw string) (args json.RawMessage, invalid string) {
 	}
 	return quoted, "the arguments are not a JSON object"
 }
-

@@ -190,7 +190,7 @@ func (c *Client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 			yield(model.Delta{}, err)
 			return
 		}
-		call := &call{client: c, req: req, yield: yield, name: c.config.Provider + "/" + req.Model}
+		call := &call{client: c, req: req, yield: yield, name: c.config.Provider + "/" + req.Model, start: time.Now()}
 		if err := call.run(ctx); err != nil && !errors.Is(err, errStopped) {
 			yield(model.Delta{}, err)
 		}
@@ -203,7 +203,8 @@ type call struct {
 	req    model.Request
 	name   string // provider/model, for errors
 	yield  func(model.Delta, error) bool
-	sent   int  // bytes of the request
+	sent   int // bytes of the request
+	start  time.Time
 	begun  bool // the first event of the reply has come
 }
 
@@ -260,10 +261,7 @@ func (k *call) run(parent context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !k.yield(model.Delta{Done: done}, nil) {
-		drain(res.Body, cancel)
-		return errStopped
-	}
+	k.yield(model.Delta{Done: done}, nil)
 	drain(res.Body, cancel)
 	return nil
 }
@@ -277,8 +275,7 @@ func drain(body io.Reader, cancel context.CancelCauseFunc) {
 }
 
 // patient reads a body and lets the watch run while it waits: a consumer that
-// takes its time does not count as a silent server. Until the reply begins the
-// watch runs through, started with the request.
+// takes its time does not count as a silent server.
 type patient struct {
 	body  io.Reader
 	watch *time.Timer
@@ -286,18 +283,18 @@ type patient struct {
 }
 
 func (p *patient) Read(b []byte) (int, error) {
-	limits := p.reply.call.client.limits
+	limits, wait := p.reply.call.client.limits, time.Duration(0)
 	switch r := p.reply; {
 	case r.finish != "":
-		p.watch.Reset(limits.Tail - time.Since(r.finished))
+		wait = limits.Tail - time.Since(r.finished)
 	case r.call.begun:
-		p.watch.Reset(limits.Idle)
+		wait = limits.Idle
+	default:
+		wait = limits.FirstToken - time.Since(r.call.start)
 	}
-	n, err := p.body.Read(b)
-	if p.reply.call.begun {
-		p.watch.Stop()
-	}
-	return n, err
+	p.watch.Reset(wait)
+	defer p.watch.Stop()
+	return p.body.Read(b)
 }
 
 // newRequest makes a request with all headers. The key goes nowhere else.

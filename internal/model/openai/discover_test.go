@@ -97,7 +97,7 @@ func TestDetectNothing(t *testing.T) {
 	for name, url := range map[string]string{"silent": "http://" + silent.Addr().String(), "a web server": other.URL, "another API": json.URL, "nobody": "http://" + closed} {
 		start := time.Now()
 		found := openai.Detect(t.Context(), openai.DetectOptions{OllamaHost: url, LlamaCppURL: url})
-		if took := time.Since(start); took > openai.DetectTimeout+300*time.Millisecond {
+		if took := time.Since(start); took > openai.DetectTimeout+time.Second {
 			t.Errorf("%s: took %v", name, took)
 		}
 		for _, local := range found {
@@ -143,6 +143,31 @@ func TestModelsOfHostedServers(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// Servers of llama.cpp from before chat_template_caps, and templates without tools.
+func TestLlamaCppTools(t *testing.T) {
+	for name, c := range map[string]struct {
+		props string
+		tools bool
+	}{
+		"told":          {`{"chat_template_caps":{"supports_tools":true,"supports_tool_calls":true}}`, true},
+		"told not":      {`{"chat_template_caps":{"supports_tools":false,"supports_tool_calls":false},"chat_template":"{{ messages }}"}`, false},
+		"from template": {`{"chat_template":"{% if tools %}{% endif %}"}`, true},
+		"nothing":       {`{}`, false},
+	} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /props", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.props) })
+		mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, `{"data":[{"id":"m","meta":{"n_ctx":4096}}]}`)
+		})
+		server := httptest.NewServer(mux)
+		found, err := client(t, server.URL).Models(t.Context())
+		server.Close()
+		if err != nil || len(found) != 1 || found[0].Caps.Tools != c.tools || found[0].Caps.ContextWindow != 4096 {
+			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
 }

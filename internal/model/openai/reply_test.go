@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -169,17 +170,23 @@ func TestKeyNeverLeaks(t *testing.T) {
 
 // A consumer that takes its time is no silent server.
 func TestSlowConsumer(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	rested := make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		for range 3 {
+		for range 2 {
 			fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
 			w.(http.Flusher).Flush()
+			select {
+			case <-rested:
+			case <-r.Context().Done():
+				return
+			}
 		}
 		fmt.Fprint(w, "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
 	defer server.Close()
-	const limit = 50 * time.Millisecond
-	c, err := New(Config{Provider: "other", BaseURL: server.URL, Limits: Limits{Idle: limit, FirstToken: time.Second}})
+	const limit = 250 * time.Millisecond
+	c, err := New(Config{Provider: "other", BaseURL: server.URL, Limits: Limits{Idle: limit, FirstToken: limit}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,11 +196,72 @@ func TestSlowConsumer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		finished = d.Done != nil
-		time.Sleep(2 * limit) // the consumer's own slowness is what is tested
+		if finished = d.Done != nil; !finished {
+			time.Sleep(2 * limit) // the consumer's own slowness is what is tested
+			select {
+			case rested <- true:
+			case <-time.After(10 * limit):
+				t.Fatal("the server has given up: the connection was closed during the rest")
+			}
+		}
 	}
 	if !finished {
 		t.Error("no Done")
+	}
+}
+
+// The end of a stream often comes a moment after [DONE]. It is waited for, so
+// that the connection serves the next request too.
+func TestConnectionIsKeptAfterALateEnd(t *testing.T) {
+	connections, mu := map[string]bool{}, sync.Mutex{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		connections[r.RemoteAddr] = true
+		mu.Unlock()
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		w.(http.Flusher).Flush()
+		time.Sleep(drainWait / 10) // the late end
+	}))
+	defer server.Close()
+	const requests = 20
+	askTimes(t, server.URL, requests)
+	if len(connections) > requests/2 { // a busy machine may lose some
+		t.Errorf("%d requests came over %d connections", requests, len(connections))
+	}
+}
+
+// A kept connection that the server closes just when it is used again costs nothing.
+func TestClosedKeptConnection(t *testing.T) {
+	used, mu := map[string]bool{}, sync.Mutex{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if used[r.RemoteAddr] {
+			panic(http.ErrAbortHandler)
+		}
+		used[r.RemoteAddr] = true
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	defer server.Close()
+	askTimes(t, server.URL, 4)
+	if len(used) != 4 {
+		t.Errorf("%d connections, want one for each of 4 requests", len(used))
+	}
+}
+
+func askTimes(t *testing.T, url string, n int) {
+	t.Helper()
+	c, err := New(Config{Provider: "other", BaseURL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range n {
+		if _, err := model.Collect("m", c.Stream(t.Context(), model.Request{Model: "m"})); err != nil {
+			t.Fatalf("request %d: %v", i, err)
+		}
 	}
 }
 
