@@ -20,9 +20,9 @@
 // # Invariants
 //
 //   - Generated: every generated face equals what gen writes now
-//     (TestGenerated).
+//     (TestGenerated in gen).
 //   - Tolerant: unknown fields and methods are passed over, so that fields may
-//     be added; none is ever renamed (TestWireCorpus).
+//     be added; none is ever renamed (TestWireCorpus in rpc).
 //   - Lists: every list is [] when empty, never null (TestEmptyLists in rpc).
 //
 // # Reading order
