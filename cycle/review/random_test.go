@@ -237,7 +237,7 @@ func (w *world) check(before File, err error, byPerson bool, consent map[string]
 }
 
 // stepsPerFile is how long a file's random history is.
-const stepsPerFile = 60
+const stepsPerFile = 100
 
 func TestRandomOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
