@@ -85,7 +85,7 @@ func (x *Index) Features(ctx context.Context, q Query, limit int) ([]FileFeature
 		take[i] = true
 	}
 	for f := range k.x {
-		if feature(f) == featSize || feature(f) == featTest || feature(f) == featNew {
+		if features[f].ranker == "prior" {
 			continue
 		}
 		for _, i := range byScore(k.x[f])[:min(byOne, len(k.order))] {

@@ -153,12 +153,9 @@ func (k *ranking) bestSymbols(terms []queryTerm) {
 				}
 			})
 			if all > 0 {
-				k.x[featBestSym][i] = math.Max(k.x[featBestSym][i], got/(1+.1*all))
+				k.x[featBestSymbol][i] = math.Max(k.x[featBestSymbol][i], got/(1+.1*all))
 			}
 		}
-		if cs := k.lex.chunksOf(e.id); len(cs) > 0 {
-			k.x[featChunkCover][i] = cs[0].cover
-		}
 	}
-	k.scale(featBestSym)
+	k.scale(featBestSymbol)
 }

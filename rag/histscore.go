@@ -22,11 +22,11 @@ const (
 
 // histScores is what past commits say, by path of today.
 type histScores struct {
-	knn, field, diff            map[string]float64
-	recent, freq, burst, burst2 map[string]float64
-	near                        []nearCommit // most similar first
-	expand                      []queryTerm  // what similar commits changed, by term
-	translate                   []queryTerm
+	knn, field, diff    map[string]float64
+	recent, freq, burst map[string]float64
+	near                []nearCommit // most similar first
+	expand              []queryTerm  // what similar commits changed, by term
+	translate           []queryTerm
 }
 
 type nearCommit struct {
@@ -35,15 +35,14 @@ type nearCommit struct {
 }
 
 func scoreHistory(v *historyView, terms []queryTerm) *histScores {
-	out := &histScores{knn: map[string]float64{}, field: map[string]float64{}, diff: map[string]float64{},
-		recent: map[string]float64{}, freq: map[string]float64{}, burst: map[string]float64{}, burst2: map[string]float64{}}
+	out := &histScores{knn: map[string]float64{}, field: map[string]float64{},
+		recent: map[string]float64{}, freq: map[string]float64{}, burst: map[string]float64{}}
 	if v == nil || len(v.commits) == 0 {
 		return out
 	}
 	sims, matched := v.messages(terms)
 	v.nearest(out, sims)
 	v.byMessage(out, terms, matched)
-	v.byChange(out, terms)
 	v.expansion(out, terms)
 	v.translation(out, terms)
 	return out
@@ -123,7 +122,6 @@ func (v *historyView) byMessage(out *histScores, terms []queryTerm, matched [][]
 			out.recent[v.names[p]] += fade
 			out.freq[v.names[p]]++
 			out.burst[v.names[p]] += share * math.Exp(-float64(ci)/burstCommits)
-			out.burst2[v.names[p]] += share * math.Exp(-float64(ci)/60)
 			for _, j := range matched[ci] {
 				x.tf[j] += share
 			}
@@ -144,39 +142,6 @@ func (v *historyView) byMessage(out *histScores, terms []queryTerm, matched [][]
 			}
 		}
 		out.field[v.names[p]] = s
-	}
-}
-
-// byChange asks which files had lines with the query's words changed in them, and
-// how often.
-func (v *historyView) byChange(out *histScores, terms []queryTerm) {
-	if v.diffs == 0 {
-		return
-	}
-	lengths := map[uint32]float64{}
-	total := 0.0
-	for ci, c := range v.commits[:v.diffs] {
-		for i, f := range c.files {
-			n := float64(len(f.terms))
-			lengths[v.paths[ci][i]] += n
-			total += n
-		}
-	}
-	avg := total/float64(len(lengths)+1) + 1
-	n := float64(len(lengths))
-	for _, q := range terms {
-		t, ok := v.dict(q.text)
-		if !ok {
-			continue
-		}
-		tf := map[uint32]float64{}
-		for _, h := range v.byDiff[t] {
-			tf[v.paths[h.commit][h.file]]++
-		}
-		w := q.weight * idf(n, float64(len(tf)))
-		for p, x := range tf {
-			out.diff[v.names[p]] += w * x * (msgK1 + 1) / (x + msgK1*(1-msgB+msgB*lengths[p]/avg))
-		}
 	}
 }
 

@@ -21,20 +21,18 @@ func idf(n, df float64) float64 { return math.Log(1 + (n-df+.5)/(df+.5)) }
 // has one addend per query term, in the order of the terms, so that neither the
 // segments nor their order can be seen in it.
 type lexScores struct {
-	file, cover, code []float64
-	best, top3        []float64
-	symDef, symKey    []float64
-	dir, base         []float64
-	fileF, coverF     []float64      // like file and cover, with names and path counted in
-	chunks            []chunkScore   // only those with a score
-	byFile            map[uint32]int // first of a file's in chunks, which are sorted
-	terms             []termStat     // one per query term
+	cover, code    []float64
+	best           []float64
+	symDef, symKey []float64
+	dir, base      []float64
+	chunks         []chunkScore   // only those with a score
+	byFile         map[uint32]int // first of a file's in chunks, which are sorted
+	terms          []termStat     // one per query term
 }
 
 type chunkScore struct {
 	ref   docRef
 	score float64
-	cover float64 // share of the query's weight that it has
 }
 
 type termStat struct {
@@ -50,7 +48,6 @@ type lexScorer struct {
 	base  []int     // first global number of each segment
 	tf    []float64 // by global document number, of the term at hand
 	score []float64 // by global document number
-	cov   []float64 // by global document number
 	hit   []globalDoc
 	fileT []float64 // by file id, of the term at hand
 	files []uint32
@@ -64,16 +61,16 @@ type globalDoc struct {
 
 func scoreLexical(t *table, r *lexReader, terms []queryTerm) (*lexScores, error) {
 	n := len(t.byID)
-	out := &lexScores{file: make([]float64, n), cover: make([]float64, n), code: make([]float64, n),
-		best: make([]float64, n), top3: make([]float64, n), symDef: make([]float64, n), symKey: make([]float64, n),
-		dir: make([]float64, n), base: make([]float64, n), fileF: make([]float64, n), coverF: make([]float64, n), terms: make([]termStat, len(terms))}
+	out := &lexScores{cover: make([]float64, n), code: make([]float64, n),
+		best: make([]float64, n), symDef: make([]float64, n), symKey: make([]float64, n),
+		dir: make([]float64, n), base: make([]float64, n), terms: make([]termStat, len(terms))}
 	s := &lexScorer{t: t, r: r, fileT: make([]float64, n), named: make([]int, n)}
 	total := 0
 	for _, d := range r.docs() {
 		s.base = append(s.base, total)
 		total += d
 	}
-	s.tf, s.score, s.cov = make([]float64, total), make([]float64, total), make([]float64, total)
+	s.tf, s.score = make([]float64, total), make([]float64, total)
 	var touched []globalDoc
 	for i, q := range terms {
 		hit, err := s.body(out, i, q)
@@ -85,9 +82,6 @@ func scoreLexical(t *table, r *lexReader, terms []queryTerm) (*lexScores, error)
 			return nil, err
 		}
 		if err := s.paths(out, q); err != nil {
-			return nil, err
-		}
-		if err := s.fielded(out, q); err != nil {
 			return nil, err
 		}
 	}
@@ -136,15 +130,11 @@ func (s *lexScorer) body(out *lexScores, i int, q queryTerm) ([]globalDoc, error
 		return nil, err
 	}
 	nFiles, nChunks := float64(len(s.t.sorted)), float64(s.t.chunks)
-	avgFile := float64(s.t.tokens)/(nFiles+1) + 1
 	avgChunk := float64(s.t.tokens)/(nChunks+1) + 1
 	wf := q.weight * idf(nFiles, float64(len(s.files)))
 	wc := q.weight * idf(nChunks, float64(len(s.hit)))
 	out.terms[i] = termStat{len(s.files), len(s.hit), idf(nFiles, float64(len(s.files)))}
 	for _, f := range s.files {
-		tf := s.fileT[f]
-		norm := fileK1 * (1 - fileB + fileB*float64(s.t.byID[f].tokens)/avgFile)
-		out.file[f] += wf * tf * (fileK1 + 1) / (tf + norm)
 		out.cover[f] += wf
 		if q.whole {
 			out.code[f] += wf
@@ -157,7 +147,6 @@ func (s *lexScorer) body(out *lexScores, i int, q queryTerm) ([]globalDoc, error
 		}
 		tf := s.tf[h.n]
 		norm := chunkK1 * (1 - chunkB + chunkB*float64(s.t.byID[h.ref.file].lens[h.ref.chunk])/avgChunk)
-		s.cov[h.n] += wf
 		s.score[h.n] += wc * tf * (chunkK1 + 1) / (tf + norm)
 	}
 	return fresh, nil
@@ -174,36 +163,6 @@ func (s *lexScorer) symbols(out *lexScores, q queryTerm) error {
 		if q.whole {
 			out.symKey[f] += w
 		}
-	}
-	return nil
-}
-
-// What an occurrence in a name or in the path counts, in occurrences in the text.
-const (
-	symTF  = 1.0 // of symWeightMain
-	baseTF = 4
-	dirTF  = 2
-)
-
-// fielded scores a file by all its fields as one text.
-func (s *lexScorer) fielded(out *lexScores, q queryTerm) error {
-	defer s.reset()
-	for _, f := range []struct {
-		field  string
-		weight float64
-	}{{fieldBody, 1}, {fieldNote, noteTF}, {fieldSym, symTF}, {fieldBase, baseTF}, {fieldDir, dirTF}} {
-		if err := s.gather(f.field, q.text, f.weight); err != nil {
-			return err
-		}
-	}
-	n := float64(len(s.t.sorted))
-	avg := float64(s.t.tokens)/(n+1) + 1
-	w := q.weight * idf(n, float64(len(s.files)))
-	for _, f := range s.files {
-		tf := s.fileT[f]
-		norm := fileK1 * (1 - fileB + fileB*float64(s.t.byID[f].tokens)/avg)
-		out.fileF[f] += w * tf * (fileK1 + 1) / (tf + norm)
-		out.coverF[f] += w
 	}
 	return nil
 }
@@ -250,10 +209,6 @@ func (s *lexScorer) coverage(out *lexScores, terms []queryTerm) {
 	}
 	for i := range out.cover {
 		out.cover[i] /= total
-		out.coverF[i] /= total
-	}
-	for i := range s.cov {
-		s.cov[i] /= total
 	}
 }
 
@@ -261,21 +216,16 @@ func (s *lexScorer) coverage(out *lexScores, terms []queryTerm) {
 func (s *lexScorer) collect(out *lexScores, touched []globalDoc) {
 	out.chunks = make([]chunkScore, len(touched))
 	for i, h := range touched {
-		out.chunks[i] = chunkScore{h.ref, s.score[h.n], s.cov[h.n]}
+		out.chunks[i] = chunkScore{h.ref, s.score[h.n]}
 	}
 	slices.SortFunc(out.chunks, func(a, b chunkScore) int {
 		return cmp.Or(cmp.Compare(a.ref.file, b.ref.file), cmp.Compare(b.score, a.score), cmp.Compare(a.ref.chunk, b.ref.chunk))
 	})
 	out.byFile = map[uint32]int{}
 	for i, c := range out.chunks {
-		first, ok := out.byFile[c.ref.file]
-		if !ok {
+		if _, ok := out.byFile[c.ref.file]; !ok {
 			out.byFile[c.ref.file] = i
 			out.best[c.ref.file] = c.score
-			first = i
-		}
-		if i-first < 3 {
-			out.top3[c.ref.file] += c.score
 		}
 	}
 }

@@ -7,87 +7,71 @@ import (
 	"strings"
 )
 
-// A feature is one number about one file for one query; fusion is a weighted
-// sum of them. Most are scaled so that the best file has 1.
+// A feature is one number about one file for one query; fusion is their weighted
+// sum. Most are scaled so that the best file has 1.
 type feature int
 
 const (
-	featFile feature = iota
-	featChunk
-	featTop3
+	featChunk feature = iota
+	featCover
 	featDir
 	featBase
-	featSymDef
-	featSymKey
-	featCode
+	featNamed
+	featSymbol
+	featBestSymbol
+	featDefinition
+	featMention
 	featKNN
 	featField
 	featRecent
+	featBurst
 	featFreq
-	featCover
-	featSize
-	featTest
-	featNew
+	featExpand
+	featTranslate
 	featPair
 	featCochange
-	featSibling
-	featDiff
-	featBurst
-	featExpand
 	featRefs
-	featBestSym
-	featChunkCover
-	featFileF
-	featCoverF
-	featNamed
-	featTestAsked
-	featDocs
-	featTranslate
-	featBurst2
 	featFocus
+	featSize
+	featTest
+	featTestAsked
+	featNew
 	numFeatures
 )
 
-// features gives each its ranker, the name under which it appears in Why and can
-// be switched off, and its weight.
+// features gives each its ranker, which is the name under which it appears in Why
+// and can be switched off; whether it needs the best files of the others; and its
+// weight. The weights were fitted to commits of fifteen repositories in ten languages
+// (see bench/retrieval), with a pull towards what had been set by hand, and rounded.
 var features = [numFeatures]struct {
 	name, ranker string
-	first        float64 // weight when the first candidates are chosen
+	late         bool
 	weight       float64
 }{
-	featFile:       {"file", "bm25", 1, 1},
-	featChunk:      {"chunk", "bm25", 1, 1},
-	featTop3:       {"top3", "bm25", 0, 0},
-	featDir:        {"dir", "path", .3, .3},
-	featBase:       {"base", "path", .6, .6},
-	featSymDef:     {"symdef", "symbols", .3, .3},
-	featSymKey:     {"symkey", "definitions", .3, .3},
-	featCode:       {"code", "mentions", .5, -.1},
-	featKNN:        {"knn", "history", .6, .52},
-	featField:      {"field", "history", .5, .5},
-	featRecent:     {"recent", "history", .2, .2},
-	featFreq:       {"freq", "history", 0, -.6},
-	featCover:      {"cover", "coverage", 0, .6},
-	featSize:       {"size", "prior", 0, .08},
-	featTest:       {"test", "prior", 0, 0},
-	featNew:        {"new", "prior", 0, -.23},
-	featPair:       {"pair", "tests", 0, .22},
-	featCochange:   {"cochange", "cochange", 0, .3},
-	featSibling:    {"sibling", "siblings", 0, 0},
-	featDiff:       {"diff", "changes", 0, 0},
-	featBurst:      {"burst", "history", 0, 0},
-	featExpand:     {"expand", "expansion", 0, 0},
-	featRefs:       {"refs", "references", 0, 0},
-	featFocus:      {"focus", "focus", .5, .5},
-	featFileF:      {"filef", "bm25", 0, 0},
-	featCoverF:     {"coverf", "coverage", 0, 0},
-	featNamed:      {"named", "path", 1, .5},
-	featTestAsked:  {"testasked", "prior", 0, 0},
-	featDocs:       {"docs", "prior", 0, 0},
-	featTranslate:  {"translate", "expansion", 0, 0},
-	featBurst2:     {"burst2", "history", 0, 0},
-	featBestSym:    {"bestsym", "symbols", 0, 0},
-	featChunkCover: {"chunkcover", "coverage", 0, 0},
+	featChunk:      {"chunk", "bm25", false, 1.2},            // the best chunk's BM25
+	featCover:      {"cover", "coverage", false, .5},         // share of the query's weight that the file has at all
+	featDir:        {"dir", "path", false, .35},              // words of the folders
+	featBase:       {"base", "path", false, .45},             // words of the file's name
+	featNamed:      {"named", "path", false, .5},             // the query names the file
+	featSymbol:     {"symbol", "symbols", false, .15},        // words of names that are defined here
+	featBestSymbol: {"bestsymbol", "symbols", true, .09},     // the one definition that says most of the query
+	featDefinition: {"definition", "definitions", false, .1}, // defines an identifier of the query
+	featMention:    {"mention", "mentions", false, .18},      // has an identifier of the query
+	featKNN:        {"knn", "history", false, .28},           // changed by commits whose messages are like the query
+	featField:      {"field", "history", false, .4},          // all messages about the file, as one text
+	featRecent:     {"recent", "history", false, .28},        // changed lately …
+	featBurst:      {"burst", "history", false, .17},         // … and just now
+	featFreq:       {"freq", "history", false, -.5},          // changed often, whatever the query
+	featExpand:     {"expand", "expansion", true, .13},       // has words that similar commits changed
+	featTranslate:  {"translate", "expansion", true, .09},    // has words that go with the query's in all commits
+	featPair:       {"pair", "tests", true, .2},              // the test of a good file, or what a good test tests
+	featCochange:   {"cochange", "cochange", true, .2},       // changed together with good files
+	featRefs:       {"refs", "references", true, .05},        // mentions what good files define
+	featFocus:      {"focus", "focus", false, .5},            // near to what the person looks at
+	featSize:       {"size", "prior", false, .09},
+	featTest:       {"test", "prior", false, -.07},
+	featTestAsked:  {"testasked", "prior", false, .06}, // a test, and the query is about tests
+	featNew:        {"new", "prior", false, -.1},       // no commit is known
 }
 
 const (
@@ -109,8 +93,8 @@ type ranking struct {
 	seed    map[string]float64
 }
 
-// scaled lists the features that are divided by their maximum.
-var scaled = []feature{featFile, featChunk, featTop3, featDir, featBase, featSymDef, featSymKey, featCode, featKNN, featField, featRecent, featFreq, featDiff, featBurst, featBurst2, featFileF}
+// scaled lists the features that are divided by their maximum as soon as they are known.
+var scaled = []feature{featChunk, featDir, featBase, featSymbol, featDefinition, featMention, featKNN, featField, featRecent, featBurst, featFreq}
 
 // fill computes all features.
 func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
@@ -122,28 +106,29 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 	k.x[featFocus] = k.focusValues(focus)
 	asksTests := slices.ContainsFunc(p.terms, func(q queryTerm) bool { return q.text == "test" || q.text == "spec" })
 	for i, e := range t.sorted {
-		k.x[featFile][i], k.x[featChunk][i], k.x[featTop3][i] = lex.file[e.id], lex.best[e.id], lex.top3[e.id]
-		k.x[featDir][i], k.x[featBase][i] = lex.dir[e.id], lex.base[e.id]
-		k.x[featSymDef][i], k.x[featSymKey][i] = lex.symDef[e.id], lex.symKey[e.id]
-		k.x[featCode][i], k.x[featCover][i] = lex.code[e.id], lex.cover[e.id]
-		k.x[featKNN][i], k.x[featField][i] = k.hist.knn[e.path], k.hist.field[e.path]
-		k.x[featRecent][i], k.x[featFreq][i] = math.Log1p(k.hist.recent[e.path]), math.Log1p(k.hist.freq[e.path])
-		k.x[featDiff][i], k.x[featBurst][i] = k.hist.diff[e.path], k.hist.burst[e.path]
-		k.x[featSize][i] = math.Log1p(float64(e.tokens)) / 12
-		k.x[featFileF][i], k.x[featCoverF][i] = lex.fileF[e.id], lex.coverF[e.id]
-		k.x[featBurst2][i] = k.hist.burst2[e.path]
+		x := func(f feature, v float64) { k.x[f][i] = v }
+		x(featChunk, lex.best[e.id])
+		x(featCover, lex.cover[e.id])
+		x(featDir, lex.dir[e.id])
+		x(featBase, lex.base[e.id])
+		x(featNamed, namedIn(p.paths, e.path))
+		x(featSymbol, lex.symDef[e.id])
+		x(featDefinition, lex.symKey[e.id])
+		x(featMention, lex.code[e.id])
+		x(featKNN, k.hist.knn[e.path])
+		x(featField, k.hist.field[e.path])
+		x(featRecent, math.Log1p(k.hist.recent[e.path]))
+		x(featBurst, k.hist.burst[e.path])
+		x(featFreq, math.Log1p(k.hist.freq[e.path]))
+		x(featSize, math.Log1p(float64(e.tokens))/12)
 		if e.test {
-			k.x[featTest][i] = 1
+			x(featTest, 1)
 			if asksTests {
-				k.x[featTestAsked][i] = 1
+				x(featTestAsked, 1)
 			}
 		}
-		if !e.source {
-			k.x[featDocs][i] = 1
-		}
-		k.x[featNamed][i] = namedIn(p.paths, e.path)
 		if k.hist.freq[e.path] == 0 {
-			k.x[featNew][i] = 1
+			x(featNew, 1)
 		}
 	}
 	for _, f := range scaled {
@@ -200,11 +185,11 @@ func namedIn(paths []string, p string) float64 {
 func (k *ranking) firstStage() {
 	k.first = make([]float64, len(k.t.sorted))
 	for f, d := range features {
-		if d.first == 0 || k.without[d.ranker] {
+		if d.late || k.without[d.ranker] {
 			continue
 		}
 		for i, v := range k.x[f] {
-			k.first[i] += d.first * v
+			k.first[i] += d.weight * v
 		}
 	}
 	k.hideEmpty(k.first)
@@ -237,11 +222,9 @@ func (k *ranking) companions(v *historyView) {
 	}
 	base := k.first[k.order[0]]
 	k.seed = map[string]float64{}
-	dirs := map[string]float64{}
 	for rank, i := range k.order[:min(seedFiles, len(k.order))] {
 		s := k.first[i] / base / (1 + float64(rank)/3)
 		k.seed[k.t.sorted[i].path] = s
-		dirs[k.t.sorted[i].dir] += s
 	}
 	stems := map[string][2]float64{}
 	for _, i := range k.order[:min(pairFiles, len(k.order))] {
@@ -261,10 +244,8 @@ func (k *ranking) companions(v *historyView) {
 		}
 		k.x[featPair][i] = stems[e.stem][side]
 		k.x[featCochange][i] = co[e.path]
-		k.x[featSibling][i] = math.Max(0, dirs[e.dir]-k.seed[e.path])
 	}
 	k.scale(featCochange)
-	k.scale(featSibling)
 }
 
 // totals is the fused score of all files, by position.
