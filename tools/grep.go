@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sourcegraph/conc/iter"
 )
@@ -27,6 +28,10 @@ const (
 	grepFileMax    = 8 << 20 // larger files are skipped, and counted
 	grepBatch      = 256     // files searched between two looks at the limit
 	grepPatternMax = 4096
+	grepStepsMax   = 2000    // steps of the compiled pattern; time is steps times text
+	grepWholeSteps = 200     // above it a whole text isn't tried at once: that can't be interrupted
+	grepScanMax    = 1 << 20 // bytes of one line that are searched
+	grepTimeout    = 30 * time.Second
 )
 
 type grepIn struct {
@@ -42,7 +47,7 @@ type grepIn struct {
 // edits included.
 func Grep() Tool {
 	return Typed(Spec{
-		Name: "grep", Description: grepWords, Category: CategoryRead, ReadOnly: true, OutputMax: 64 << 10,
+		Name: "grep", Description: grepWords, Category: CategoryRead, ReadOnly: true, Timeout: grepTimeout, OutputMax: 64 << 10,
 	}, func(in grepIn) string {
 		title := fmt.Sprintf("%q", in.Pattern)
 		if in.Path != "" {
@@ -113,10 +118,14 @@ func newGrep(in grepIn) (*grepper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s; escape characters that are meant literally with a backslash", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
+	steps := patternSteps(flags + in.Pattern)
+	if steps > grepStepsMax {
+		return nil, fmt.Errorf("the pattern is too complex (%d steps, the limit is %d); use smaller repetitions", steps, grepStepsMax)
+	}
 	s := &grepper{re: re, limit: min(cmp.Or(in.Limit, grepDefault), grepMax), context: min(in.Context, grepContextMax)}
 	s.literal = requiredLiteral(flags + in.Pattern)
 	// \A and \z mean something else in a whole text; there each line is tried.
-	if !strings.Contains(in.Pattern, `\A`) && !strings.Contains(in.Pattern, `\z`) {
+	if !strings.Contains(in.Pattern, `\A`) && !strings.Contains(in.Pattern, `\z`) && steps <= grepWholeSteps {
 		s.whole = regexp.MustCompile("(?m)" + flags + in.Pattern)
 	}
 	return s, nil
@@ -188,7 +197,11 @@ func (s *grepper) file(ctx context.Context, files Files, path string) fileHits {
 	h.path = f.Path
 	h.starts = lineStarts(string(h.text))
 	for n := range h.starts {
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return fileHits{path: path}
+		}
 		from, to := h.span(n)
+		to = min(to, from+grepScanMax)
 		if lit != nil && !bytes.Contains(probe[from:to], lit) {
 			continue
 		}

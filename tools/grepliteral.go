@@ -29,6 +29,19 @@ func requiredLiteral(pattern string) literal {
 	return best
 }
 
+// patternSteps is how long the compiled pattern is; 0 for one that isn't any.
+func patternSteps(pattern string) int {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(prog.Inst)
+}
+
 func longestLiteral(re *syntax.Regexp) (best literal) {
 	switch re.Op {
 	case syntax.OpLiteral:
