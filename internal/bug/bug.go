@@ -15,7 +15,7 @@
 // # Invariants
 //
 //   - BUG-1 reports panic under go test unless a sink was set (TestReportPanicsInTests).
-//   - BUG-2 at most ReportsMax distinct places reach the sink; all are counted (TestReportsAreBounded).
+//   - BUG-2 at most ReportsMax reports of one place reach the sink; all are counted (TestReportsAreBounded).
 package bug
 
 import (
