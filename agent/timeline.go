@@ -86,7 +86,10 @@ func (e *Engine) openTimeline(ctx context.Context, session, branch string) (*tim
 	}
 	e.running.Add(1)
 	go t.loop()
-	t.post(run.Recover{At: e.now()})
+	// What a crash left open is closed before anyone looks.
+	if _, err := t.send(ctx, request{input: run.Recover{At: e.now()}}); err != nil {
+		e.logf("session %s: what was under way could not be closed: %v", session, err)
+	}
 	return t, nil
 }
 
