@@ -44,5 +44,5 @@ var _ = []struct{}{
 	register[PermissionAsked](), register[PermissionAnswered](), register[RunPaused](), register[RunResumed](),
 	register[RunEscalated](), register[ControlDone](), register[Compacted](), register[TurnDone](),
 	register[Classified](), register[SettingChanged](), register[PinChanged](), register[BranchForked](),
-	register[CommandAnswered](), register[CallsBegan](), register[IterationDropped](),
+	register[CommandAnswered](), register[CallsBegan](), register[IterationDropped](), register[VerdictsTold](),
 }

@@ -265,6 +265,12 @@ type BranchForked struct {
 	Time     time.Time `json:"time,omitzero"`
 }
 
+// VerdictsTold is what the model is told of the person's decisions on hunks.
+type VerdictsTold struct {
+	Text string    `json:"text"`
+	Time time.Time `json:"time,omitzero"`
+}
+
 // CommandAnswered records a state command and its answer; it makes no cycle.
 type CommandAnswered struct {
 	Input  string    `json:"input"`
@@ -300,6 +306,7 @@ func (Classified) Type() string         { return RuntimePrefix + "classified" }
 func (SettingChanged) Type() string     { return RuntimePrefix + "setting-changed" }
 func (PinChanged) Type() string         { return RuntimePrefix + "pin-changed" }
 func (BranchForked) Type() string       { return RuntimePrefix + "branch-forked" }
+func (VerdictsTold) Type() string       { return RuntimePrefix + "verdicts-told" }
 func (CommandAnswered) Type() string    { return RuntimePrefix + "command-answered" }
 
 func (Submitted) isEvent()          {}
@@ -328,4 +335,5 @@ func (Classified) isEvent()         {}
 func (SettingChanged) isEvent()     {}
 func (PinChanged) isEvent()         {}
 func (BranchForked) isEvent()       {}
+func (VerdictsTold) isEvent()       {}
 func (CommandAnswered) isEvent()    {}

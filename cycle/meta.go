@@ -114,6 +114,9 @@ func (m *MetaState) Apply(current string, e Event) []MetaOp {
 	case ToolResult:
 		return m.call(e.CallID, func(c *CallMeta) {
 			c.MS, c.Ref, c.Detail, c.Question = e.MS, e.Ref, e.Detail, ""
+			if why := refusal(e.Detail); why != "" {
+				c.State, c.Why = "refused", why
+			}
 			if c.State != "refused" {
 				c.State = string(e.Status)
 			}
@@ -168,7 +171,7 @@ func (m *MetaState) applyCycle(id string, c *CycleMeta, e Event) {
 		c.Model = e.New
 		c.note(Note{Kind: "escalation", Text: e.Previous + " → " + e.New + reasonSuffix(e.Reason)})
 	case UserMessage:
-		if e.ID != id {
+		if e.Delivery == DeliverySteer && e.ID != id {
 			c.Unread = append(c.Unread[:len(c.Unread):len(c.Unread)], e.ID)
 		}
 	case RunStop:
@@ -221,6 +224,17 @@ func equalCycle(a, b CycleMeta) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)
+}
+
+// refusal is why a call was not permitted, "" if it was.
+func refusal(detail json.RawMessage) string {
+	var d struct {
+		Refused string `json:"refused"`
+	}
+	if len(detail) == 0 || json.Unmarshal(detail, &d) != nil {
+		return ""
+	}
+	return d.Refused
 }
 
 func stamp(t time.Time) string {
