@@ -23,6 +23,8 @@ const (
 	outputTokens  = 4096
 	bytesPerToken = 4        // the estimate behind Usage; code runs near 3.5, prose near 4.5
 	tasksMax      = 6        // requests joined by "then" or "and" in one message
+	wordsMax      = 4 << 10  // bytes of it, without fences and quotes, that the rules read
+	jointsMax     = 32       // places in it where one request may end and another begin
 	inputMax      = 64 << 10 // bytes of a message that the grammar looks at
 )
 

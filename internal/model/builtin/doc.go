@@ -46,8 +46,9 @@
 // builtin.go (the reply), transcript.go (what the messages say), parse.go,
 // rules.go and rules_ask.go (the grammar, a table), calls.go (a plan replayed
 // over the transcript), plan.go (from intent to plan); then a plan each:
-// ask.go with concept.go, evidence.go and answer.go, uses.go, rename.go with
-// rename_uses.go and lex.go, edits.go, lines.go, diff.go, project.go, talk.go,
+// ask.go with concept.go, corpus.go, evidence.go, answer.go and explain.go,
+// uses.go; rename.go with rename_shape.go, rename_uses.go and lex.go; edits.go
+// with land.go, lines.go, delete.go, diff.go; runtests.go, project.go, talk.go,
 // summary.go. results.go parses what tools print, source.go knows languages,
 // lexicon.go knows words.
 package builtin

@@ -127,7 +127,11 @@ func parse(message string) []intent {
 		if len(out) == tasksMax {
 			break
 		}
-		out = append(out, in.clause(clause))
+		it := in.clause(clause)
+		out = append(out, it)
+		if it.kind == kindCreate && it.literal {
+			break // the rest of the message is the file's content
+		}
 	}
 	if len(out) == 0 {
 		out = []intent{{kind: kindUnknown}}
@@ -144,9 +148,12 @@ var (
 // what follows begins like a request of its own and both halves are understood.
 func (in input) clauses() []string {
 	rest := strings.TrimSpace(in.words)
+	if len(rest) > wordsMax {
+		rest = strings.ToValidUTF8(rest[:wordsMax], "")
+	}
 	var out []string
 	pos := 0
-	for {
+	for range jointsMax {
 		m := joints.FindStringIndex(rest[pos:])
 		if m == nil {
 			break
@@ -235,7 +242,7 @@ var narrowing = regexp.MustCompile(`(?i)^(?:please,? )?(?:no,? )?(?:(?:just|only
 // isNarrowing says whether a message only makes sense as a word on the request
 // before it.
 func isNarrowing(s string) bool {
-	s = strings.TrimSpace(s)
+	s = strings.TrimSpace(s) // long messages are requests
 	if s == "" || len(s) > 300 {
 		return false
 	}

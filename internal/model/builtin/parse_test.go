@@ -124,6 +124,19 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// BenchmarkParseLong: a message of the greatest length, made of joints, must
+// not take time out of proportion (wordsMax and jointsMax see to that).
+func BenchmarkParseLong(b *testing.B) {
+	for _, piece := range []string{"x and run ", "where is a? and where ", "\n- where ", "'a "} {
+		b.Run(strings.TrimSpace(piece), func(b *testing.B) {
+			message := strings.Repeat(piece, inputMax/len(piece))
+			for b.Loop() {
+				parse(message)
+			}
+		})
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	raw, err := os.ReadFile("testdata/parse.txt")
 	if err != nil {

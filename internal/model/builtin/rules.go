@@ -89,6 +89,10 @@ func takeCreate(it *intent, in input, m []string, s string) bool {
 	switch {
 	case len(in.fences) > 0:
 		it.text = in.fences[0] + "\n"
+	case !in.quoted(m[2]) && strings.Contains(strings.TrimSpace(in.words), "\n"):
+		// Content that is not fenced: all that follows the first line, as it stands.
+		_, rest, _ := strings.Cut(strings.TrimSpace(in.words), "\n")
+		it.text, it.literal = strings.Trim(in.plain(rest), "\n")+"\n", true
 	case strings.TrimSpace(m[2]) != "":
 		it.text = strings.TrimSpace(in.plain(m[2]))
 		if !strings.HasSuffix(it.text, "\n") {
