@@ -15,6 +15,7 @@ type Kind string
 // The kinds of artifacts.
 const (
 	KindRetrieval Kind = "retrieval" // RetrievalSet, by its id
+	KindEvidence  Kind = "evidence"  // the text of a RetrievalSet's items as they were, by the set's id
 	KindPlan      Kind = "plan"      // ContextPlan with its inputs, by its id
 	KindRound     Kind = "round"     // raw request and reply, by run and call
 )

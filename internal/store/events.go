@@ -90,3 +90,9 @@ func (s *Store) page(ctx context.Context, session, branch string, after int64) (
 	}
 	return out, rows.Err()
 }
+
+// Count is how many events of a kind a branch has.
+func (s *Store) Count(ctx context.Context, session, branch, kind string) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM events WHERE session = ? AND branch = ? AND type = ?", session, branch, kind).Scan(&n)
+	return n, err
+}
