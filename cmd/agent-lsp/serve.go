@@ -26,9 +26,9 @@ func (c serveCmd) Run(ctx context.Context, s streams) error {
 		defer f.Close()
 		log = slog.New(slog.NewTextHandler(f, nil))
 	}
-	var conn io.ReadWriteCloser = rpc.Stdio()
-	if s.in != os.Stdin { // a test's own streams
-		conn = pipe{s.in, s.out}
+	var conn io.ReadWriteCloser = pipe{s.in, s.out} // a test's own streams
+	if s.in == os.Stdin {
+		conn = rpc.Stdio()
 	}
 	server := rpc.New(conn, rpc.Options{
 		Version: version, Log: log, CacheDir: placesOf("").cache,
