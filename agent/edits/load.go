@@ -69,17 +69,18 @@ func (l *Ledger) loadFile(ctx context.Context, path string) error {
 		return err
 	}
 	switch {
-	case !h.applied && now.hash == h.preShown:
-		err = l.unfinished(ctx, f, h, pre, post)
-	case !h.applied && now.hash != h.postShown:
+	case h.applied || now.hash == h.postShown:
+	case now.hash == h.preShown && !(h.ours && h.inBuffer):
+		return l.unfinished(ctx, f, h, pre, post)
+	default:
 		f.unsure = &h
-	case h.applied && h.inBuffer:
+	}
+	if h.inBuffer {
 		// The buffer may live on, with more in it than the disk has: whatever
 		// comes first, the buffer or an operation, decides.
-	default:
-		err = l.sync(f)
+		return nil
 	}
-	return err
+	return l.sync(f)
 }
 
 // shown is a text that was found on disk.

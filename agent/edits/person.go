@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/cycle/review"
+	"github.com/agent-lsp/agent-lsp/internal/bug"
 	"github.com/agent-lsp/agent-lsp/internal/text"
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
 )
@@ -64,6 +66,10 @@ func (l *Ledger) DidChange(uri string, version int32, changes []workspace.Change
 	if f.state.ShownExists() && f.state.Shown() == before.Text {
 		if state, err := f.line.User(f.state, edits); err == nil {
 			f.state = state
+		}
+		if f.state.Shown() != after.Text {
+			bug.Report("%s: after the person's edit the state shows another text than the buffer", f.place.Path)
+			f.state = review.New(after.Text) // the hunks can be read in the log; their text is what counts
 		}
 	} else if !f.deletedUnder(after, false) {
 		f.take(after.Text, true)
