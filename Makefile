@@ -5,7 +5,7 @@ BIN := bin/agent-lsp
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
 export CGO_ENABLED := 0
 
-.PHONY: build run test test-env vet test-go test-race test-neovim test-crash gen bench bench-retrieval bench-index clean help
+.PHONY: lint build run test test-env vet test-go test-race test-neovim test-crash gen bench bench-retrieval bench-index clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -25,6 +25,10 @@ test-env: ## install llama-server, Neovim, Chromium and tmux for the tests, by p
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+lint: vet ## what reviewers would say
+	go run $(STATICCHECK) ./...
 
 test-go: build ## all Go tests
 	go test ./...

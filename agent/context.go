@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/agent-lsp/agent-lsp/contextplan"
@@ -354,18 +353,4 @@ func sections(plan contextplan.Plan) []SectionSum {
 		}
 	}
 	return out
-}
-
-// inScope tells whether a path is inside one of the places that the person named.
-func inScope(p string, scope []string) bool {
-	if len(scope) == 0 {
-		return true
-	}
-	for _, s := range scope {
-		s = strings.TrimSuffix(strings.TrimPrefix(s, "./"), "/")
-		if ok, _ := path.Match(s, p); ok || p == s || strings.HasPrefix(p, s+"/") {
-			return true
-		}
-	}
-	return false
 }

@@ -16,7 +16,6 @@ type transcript struct {
 	next    int // number of the next event
 	entries []entry
 	turns   []turn
-	open    map[string]int // entry index by text item id or call id
 	// compactions in order of arrival; the last one covers the most.
 	compactions []compaction
 	sums        sums
@@ -65,7 +64,6 @@ type entryCall struct {
 	title    string
 	place    int // of the result
 	result   *cycle.ToolResult
-	round    int
 }
 
 // turn is one root message and what came of it.

@@ -19,7 +19,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +50,11 @@ func run(bin string) error {
 	}
 	defer os.RemoveAll(tmp)
 	big, small := filepath.Join(tmp, "big"), filepath.Join(tmp, "small")
-	n, bytes, err := copyTree(filepath.Join(runtime.GOROOT(), "src"), big, filesWanted)
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return err
+	}
+	n, bytes, err := copyTree(filepath.Join(strings.TrimSpace(string(goroot)), "src"), big, filesWanted)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,6 @@ type world struct {
 	followUps []string       // acknowledged, in order of their queue
 	ran       []string       // roots in order
 	removed   map[string]bool
-	calls     int // CallModel effects while paused: must stay 0
 }
 
 func newWorld(t testing.TB, seed uint64) *world {
