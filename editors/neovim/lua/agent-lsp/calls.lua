@@ -140,7 +140,7 @@ local function took(p, calls)
 end
 
 --- The beginning of a failed call's result, or why it was refused.
-local function quote(p, call, key, whole)
+local function quote(p, call, key, whole, indent)
   local meta = meta_of(p, call)
   local state = state_of(p, call)
   local body
@@ -160,14 +160,14 @@ local function quote(p, call, key, whole)
     if i > max then
       local rest = ("%s %s"):format(p.g.cut, text.count(#lines - max, "more line"))
       local ref = meta.ref and meta.ref ~= "" and p.g.between .. "ref:" .. meta.ref or ""
-      p:row(key .. "/rest", 6, {
+      p:row(key .. "/rest", indent, {
         { p.g.quote .. " ", "AgentLspDim" },
         { rest .. ref, "AgentLspDim" },
         { " [o] open", "AgentLspKey" },
       }, nil, data)
       return
     end
-    p:row(key .. "/" .. i, 6, {
+    p:row(key .. "/" .. i, indent, {
       { p.g.quote .. " ", "AgentLspDim" },
       { text.clean(line), state == "error" and "AgentLspQuote" or "AgentLspDim" },
     }, nil, data)
@@ -205,7 +205,7 @@ local function run_of_calls(p, calls, key)
     beside(("%s %s to review"):format(p.g.waiting, text.count(pending, "hunk")), "AgentLspWait")
   end
   local ms = took(p, calls)
-  beside(ms and text.duration(ms), "AgentLspNumber")
+  beside(ms and pending == 0 and text.duration(ms), "AgentLspNumber")
   local fold = open and p.g.open or p.g.closed
   p:row(key, 4, {
     { (glyph or fold) .. " ", group or "AgentLspFold" },
@@ -218,7 +218,7 @@ local function run_of_calls(p, calls, key)
     if open then
       M.one(p, call, call_key, #calls > 1)
     elseif call.result then
-      quote(p, call, call_key, false)
+      quote(p, call, call_key, false, 6)
     end
   end
 end
@@ -241,7 +241,7 @@ function M.one(p, call, key, row)
       { came and call.tool == "read" and "   " .. text.first_line(came) or "", "AgentLspDim" },
     }, right, { kind = "call", fold = key, open = whole, call = call, ref = meta.ref, place = place_of(p, call) })
   end
-  quote(p, call, key .. "/result", whole)
+  quote(p, call, key .. "/result", whole, row and 8 or 6)
 end
 
 --- The rows of one group.

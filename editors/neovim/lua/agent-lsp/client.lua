@@ -55,6 +55,21 @@ function M.lsp(s)
   return s.client_id and vim.lsp.get_client_by_id(s.client_id) or nil
 end
 
+--- Without the nulls of JSON: what is absent is nil.
+local function plain(v)
+  if type(v) ~= "table" then
+    return v ~= vim.NIL and v or nil
+  end
+  for k, x in pairs(v) do
+    if x == vim.NIL then
+      v[k] = nil
+    elseif type(x) == "table" then
+      plain(x)
+    end
+  end
+  return v
+end
+
 ---@param s agent_lsp.Session
 ---@return agent_lsp.Gate
 local function gate_to(s)
@@ -62,7 +77,7 @@ local function gate_to(s)
     request = function(method, params, done)
       local client = M.lsp(s)
       if not client or not lsp_request(client, method, params, function(err, result)
-        done(err, result)
+        done(plain(err), plain(result))
       end) then
         vim.schedule(function()
           done({ message = "the server doesn't run", data = { hint = ":checkhealth agent-lsp" } })
@@ -87,7 +102,7 @@ local function on(fn)
         if err then
           return nil, err
         end
-        return fn(s, params)
+        return fn(s, plain(params))
       end
     end
     return vim.NIL

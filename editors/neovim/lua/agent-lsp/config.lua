@@ -104,7 +104,7 @@ end
 function M.label(lhs)
   local leader = vim.g.mapleader or "\\"
   if leader == " " then
-    leader = "Space "
+    leader = M.values.ascii and "Space " or "␣"
   end
   return (lhs:gsub("<[Ll]eader>", (leader:gsub("%%", "%%%%"))))
 end

@@ -10,10 +10,10 @@ local LINKS = {
   AgentLspDim = "Comment",
   AgentLspReasoning = "Comment",
   AgentLspGlyph = "Special",
-  AgentLspFold = "NonText",
+  AgentLspFold = "Comment",
   AgentLspTool = "Function",
   AgentLspTarget = "Normal",
-  AgentLspNumber = "LineNr",
+  AgentLspNumber = "Comment",
   AgentLspSteer = "DiagnosticInfo",
   AgentLspRunning = "DiagnosticInfo",
   AgentLspPaused = "DiagnosticWarn",
@@ -83,6 +83,8 @@ function M.apply()
   local deleted, red = background("DiffDelete", "Removed")
   set("AgentLspAdd", { bg = added, ctermbg = look("DiffAdd").ctermbg })
   set("AgentLspDelete", { bg = deleted, fg = mix(red or 0xc0c0c0, look("Normal").fg or 0xc0c0c0, 0.5), ctermfg = 1 })
+  set("AgentLspAddNr", { fg = look("LineNr").fg, bg = added, ctermfg = look("LineNr").ctermfg })
+  set("AgentLspDeleteNr", { fg = look("LineNr").fg, bg = deleted, ctermfg = look("LineNr").ctermfg })
   set("AgentLspAddSign", { fg = green, bg = added, bold = true, ctermfg = 2 })
   set("AgentLspDeleteSign", { fg = red, bg = deleted, bold = true, ctermfg = 1 })
 end

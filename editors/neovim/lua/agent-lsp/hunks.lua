@@ -140,15 +140,20 @@ local function marks_of(h, index, total, o)
     out[#out + 1] = { row = math.min(math.max(row, 0), last_row), col = 0, opts = opts }
   end
   local conflict = h.status == "conflict"
-  local covered, group, sign = "AgentLspAdd", "AgentLspAddSign", g.plus
+  local covered, number, group, sign = "AgentLspAdd", "AgentLspAddNr", "AgentLspAddSign", g.plus
   if h.held then
-    covered, group, sign = "AgentLspDelete", "AgentLspDeleteSign", g.minus
+    covered, number, group, sign = "AgentLspDelete", "AgentLspDeleteNr", "AgentLspDeleteSign", g.minus
   end
   if conflict then
     group = "AgentLspConflictSign"
   end
   for row = first, math.min(after, o.lines) - 1 do
-    add(row, { line_hl_group = covered, sign_text = conflict and "!" or sign, sign_hl_group = group })
+    add(row, {
+      line_hl_group = covered,
+      number_hl_group = number,
+      sign_text = conflict and "!" or sign,
+      sign_hl_group = group,
+    })
   end
   local absent, v
   if h.held then
@@ -172,7 +177,8 @@ local function marks_of(h, index, total, o)
     add(row, { virt_lines = v, virt_lines_above = above, virt_lines_leftcol = true })
   end
   if empty and first <= last_row then
-    add(first, { sign_text = g.minus, sign_hl_group = conflict and "AgentLspConflictSign" or "AgentLspDeleteSign" })
+    local marker = h.held and { g.plus, "AgentLspAddSign" } or { g.minus, "AgentLspDeleteSign" }
+    add(first, { sign_text = marker[1], sign_hl_group = conflict and "AgentLspConflictSign" or marker[2] })
   end
   local hint_row = empty and first or after - 1
   add(hint_row, { virt_text = hint(h, index, total, o), virt_text_pos = "eol", hl_mode = "combine" })

@@ -104,4 +104,37 @@ function M.lines(lines)
   return out
 end
 
+--- Breaks a line between words so that it fits; the rows after the first stand
+--- under the first's text. Hidden marks count, for Neovim counts them too.
+---@param line string
+---@param marks table[]
+---@param width integer
+---@return { text: string, marks: table[] }[]
+function M.wrap(line, marks, width)
+  local hang = (" "):rep(#(line:match("^%s*[-*+]%s+") or line:match("^%s*%d+[.)]%s+") or line:match("^%s*")))
+  local rows, from, used = {}, 1, 0
+  local function close(to, indent)
+    local row = { text = indent .. line:sub(from, to), marks = {} }
+    for _, m in ipairs(marks) do
+      local s, e = math.max(m[1], from - 1), math.min(m[2], to)
+      if s < e then
+        row.marks[#row.marks + 1] = { s - from + 1 + #indent, e - from + 1 + #indent, m[3], m[4] }
+      end
+    end
+    rows[#rows + 1] = row
+  end
+  for s, blank, word_at, e in line:gmatch("()(%s*)()%S+()") do
+    local shown = vim.api.nvim_strwidth(line:sub(word_at, e - 1))
+    local room = width - (#rows > 0 and #hang or 0)
+    if used > 0 and used + #blank + shown > room and line:sub(from, s - 1):find("%S") then
+      close(s - 1, #rows > 0 and hang or "")
+      from, used = word_at, shown
+    else
+      used = used + #blank + shown
+    end
+  end
+  close(#line, #rows > 0 and hang or "")
+  return rows
+end
+
 return M

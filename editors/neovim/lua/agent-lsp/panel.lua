@@ -3,6 +3,7 @@
 local client = require("agent-lsp.client")
 local config = require("agent-lsp.config")
 local status = require("agent-lsp.status")
+local text = require("agent-lsp.text")
 local tree = require("agent-lsp.tree")
 local welcome = require("agent-lsp.welcome")
 
@@ -510,8 +511,11 @@ end
 function M.title()
   local s = client.current
   local words = status.line(s)
-  local title = s and s.title or ""
-  return (" %s%%=%%<%s "):format(words:gsub("%%", "%%%%"), (title:gsub("%%", "%%%%")))
+  local g = require("agent-lsp.glyphs").set(config.values.ascii)
+  local win = vim.g.statusline_winid or 0
+  local room = vim.api.nvim_win_get_width(win) - text.width(words) - 5
+  local title = room > 12 and text.cut(s and s.title or "", room, g.cut) or ""
+  return (" %s%%=%%#AgentLspHint#%s%%* "):format((words:gsub("%%", "%%%%")), (title:gsub("%%", "%%%%")))
 end
 
 --- Opens the panel, with the prompt below it.

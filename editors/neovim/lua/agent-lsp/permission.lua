@@ -41,8 +41,12 @@ function M.lines(p, ascii)
   for _, line in ipairs(text.lines(p.title)) do
     add(text.clean(line), "AgentLspRoot")
   end
-  if (p.detail or "") ~= "" then
-    for _, line in ipairs(text.lines(p.detail)) do
+  local detail = p.detail or ""
+  if vim.startswith(detail, p.title) then -- the command itself is said already
+    detail = vim.trim(detail:sub(#p.title + 1))
+  end
+  if detail ~= "" then
+    for _, line in ipairs(text.lines(detail)) do
       add(text.clean(line), "AgentLspDim")
     end
   end
@@ -61,8 +65,8 @@ function M.lines(p, ascii)
   end
   local always = option(p, "allow_always")
   if always then
-    local rule = always.name:gsub("^Always allow ", "")
-    keys[#keys + 1] = "[a] always: " .. rule
+    local rule = always.name:gsub("^Always allow ", ""):gsub(" = allow$", "")
+    keys[#keys + 1] = "[a] always: " .. rule 
   end
   if option(p, "reject_once") then
     keys[#keys + 1] = "[n] no"

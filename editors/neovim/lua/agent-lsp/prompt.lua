@@ -171,14 +171,15 @@ function M.title()
   local words = { ("Enter %s"):format(NAMES[enter]) }
   if enter ~= other then
     words[#words + 1] = ("Alt+Enter %s"):format(NAMES[other])
+  else
+    words[#words + 1] = "/ @ # complete"
   end
-  words[#words + 1] = "/ @ # complete"
   local left = ""
   for _, a in ipairs(M.attachments) do
     local path = vim.fn.fnamemodify(vim.uri_to_fname(a.uri), ":.")
     left = left .. ("%%#AgentLspPath#%s:%d-%d%%*  "):format(path:gsub("%%", "%%%%"), a.range.start.line + 1, a.range["end"].line)
   end
-  return (" %s%%#AgentLspHint#%s%%*"):format(left, table.concat(words, g.between))
+  return (" %s%%#AgentLspHint#%s%%*%%<"):format(left, table.concat(words, g.between))
 end
 
 --- As high as the text, within limits.

@@ -1,6 +1,8 @@
 --- Numbers and rows of text as every view shows them. Pure.
 local M = {}
 
+local RIGHT_SHARE = 0.6 -- of a row that its right side may take
+
 --- "0.1 s", "12.4 s", "3 min 5 s".
 ---@param ms number
 ---@return string
@@ -180,11 +182,17 @@ end
 ---@param mark string
 ---@return string text, table[] marks of {start, end, group} in bytes
 function M.row(left, right, width, mark)
-  right = right or {}
-  local tail = 0
-  for _, p in ipairs(right) do
-    tail = tail + M.width(p[1])
+  local tail, kept = 0, {}
+  local most = math.floor(width * RIGHT_SHARE) -- on a narrow screen both sides say something
+  for _, p in ipairs(right or {}) do
+    local fits = M.cut(p[1], math.max(0, most - tail), mark)
+    kept[#kept + 1] = { fits, p[2] }
+    tail = tail + M.width(fits)
+    if fits ~= p[1] then
+      break
+    end
   end
+  right = kept
   local room = width - (tail > 0 and tail + 2 or 0)
   local text, marks, used = {}, {}, 0
   local bytes = 0

@@ -6,6 +6,7 @@ local text = require("agent-lsp.text")
 
 local M = {}
 
+local QUESTION_ROWS_MAX = 3
 local RESULT_LINES_MAX = 40 -- of an opened call's result; the rest opens in a buffer of its own
 
 --- One line of the panel.
@@ -78,18 +79,41 @@ function Painter:is_open(key, default)
   return chosen
 end
 
---- "[r] resume  [x] cancel" from pairs of key and word.
----@param ... string
-local function offers(...)
-  local out = {}
-  local list = { ... }
-  for i = 1, #list, 2 do
-    out[#out + 1] = { (i > 1 and "  " or "") .. "[" .. list[i] .. "]", "AgentLspKey" }
-    if list[i + 1] ~= "" then
-      out[#out + 1] = { " " .. list[i + 1], "AgentLspDim" }
+--- "[r] resume  [x] cancel" from pairs of key and word; the keys alone where
+--- there is no room for more.
+---@param room integer cells beside what the row says
+---@param list string[]
+local function offers(room, list)
+  local out, cells = {}, 0
+  local function build(with_words)
+    out, cells = {}, 0
+    for i = 1, #list, 2 do
+      local key = (i > 1 and (with_words and "  " or " ") or "") .. "[" .. list[i] .. "]"
+      local word = with_words and list[i + 1] ~= "" and " " .. list[i + 1] or ""
+      out[#out + 1] = { key, "AgentLspKey" }
+      out[#out + 1] = { word, "AgentLspDim" }
+      cells = cells + text.width(key) + text.width(word)
     end
   end
+  build(true)
+  if cells > room - 2 then
+    build(false)
+  end
   return out
+end
+
+--- A row that says something and offers keys.
+---@param key string
+---@param indent integer
+---@param left agent_lsp.Piece[]
+---@param list string[] pairs of key and word
+---@param data table
+function Painter:offer(key, indent, left, list, data)
+  local cells = indent
+  for _, piece in ipairs(left) do
+    cells = cells + text.width(piece[1])
+  end
+  self:row(key, indent, left, offers(self.width - cells, list), data)
 end
 
 ---@param meta agent_lsp.CycleMeta?
@@ -113,32 +137,35 @@ local function figures(p, meta, now)
   return { { table.concat(words, p.g.between), "AgentLspNumber" } }
 end
 
---- A text in full: the first line behind its glyph, the others below it. The
---- window wraps long lines, so that streaming only ever appends.
+--- A text in full: the first line behind its glyph, the others below it. Only
+--- the last row changes while it streams.
 ---@param group string? for plain text; nil: markdown
 local function body(p, key, s, glyph, group, data)
   local lines = text.lines((s:gsub("%s+$", "")))
-  local shown = group and {} or markdown.lines(lines)
   for i, line in ipairs(lines) do
-    local prefix = i == 1 and "  " .. glyph .. " " or "    "
-    line = text.clean(line)
-    local marks = {}
-    if i == 1 then
-      marks[1] = { 2, #prefix, "AgentLspGlyph" }
-    end
-    local code
-    if group then
-      marks[#marks + 1] = { #prefix, #prefix + #line, group }
-    else
-      for _, m in ipairs(shown[i].marks) do
-        marks[#marks + 1] = { m[1] + #prefix, math.min(m[2], #line) + #prefix, m[3], m[4] }
+    lines[i] = text.clean(line)
+  end
+  local shown = group and {} or markdown.lines(lines)
+  local first = true
+  for i, line in ipairs(lines) do
+    local marks = group and { { 0, #line, group } } or shown[i].marks
+    local fenced = not group and (shown[i].fence or shown[i].rule)
+    local pieces = fenced and { { text = line, marks = marks } } or markdown.wrap(line, marks, p.width - 4)
+    for j, piece in ipairs(pieces) do
+      local prefix = first and "  " .. glyph .. " " or "    "
+      local row = { key = ("%s/%d.%d"):format(key, i, j), text = (prefix .. piece.text):gsub("%s+$", ""), marks = {}, data = data }
+      if first then
+        row.marks[1] = { 2, #prefix, "AgentLspGlyph" }
       end
-      if shown[i].fence then
-        code = { lang = shown[i].fence, col = #prefix }
+      for _, m in ipairs(piece.marks) do
+        row.marks[#row.marks + 1] = { m[1] + #prefix, m[2] + #prefix, m[3], m[4] }
       end
+      if not group and shown[i].fence then
+        row.code = { lang = shown[i].fence, col = #prefix }
+      end
+      p.rows[#p.rows + 1] = row
+      first = false
     end
-    p.rows[#p.rows + 1] =
-      { key = key .. "/" .. i, text = (prefix .. line):gsub("%s+$", ""), marks = marks, data = data, code = code }
   end
 end
 
@@ -161,6 +188,9 @@ local function text_item(p, step, key, in_full)
     return
   end
   local shown = markdown.lines({ first })[1].marks
+  table.sort(shown, function(a, b)
+    return a[1] < b[1]
+  end)
   local plain = first
   for i = #shown, 1, -1 do -- the marks' own signs would be noise in one cut line
     if shown[i][4] then
@@ -184,7 +214,7 @@ local function steer(p, step, key, unread)
     right = { { "steer" .. p.g.between .. "not read yet", "AgentLspDim" } }
   elseif waits then
     right = { { "steer" .. p.g.between .. "never read  ", "AgentLspWait" } }
-    vim.list_extend(right, offers("s", "send again"))
+    vim.list_extend(right, offers(p.width, { "s", "send again" }))
   end
   local first, more = text.first_line(step.text)
   p:row(key, 2, {
@@ -200,16 +230,14 @@ local function ending(p, c, meta)
   local state = meta.state
   local data = { kind = "standing", state = state }
   if p.active and state == "paused" then
-    p:row(key, 2, {
+    p:offer(key, 2, {
       { p.g.paused .. " ", "AgentLspPaused" },
       { ("paused before step %d of %d"):format((meta.iter or 0) + 1, meta.max or 0), "AgentLspPaused" },
-    }, offers("r", "resume", "x", "cancel", "e", "escalate"), data)
+    }, { "r", "resume", "x", "cancel", "e", "escalate" }, data)
   elseif p.active and state == "asking" then
-    p:row(key, 2, {
-      { p.g.waiting .. " waits for your answer", "AgentLspWait" },
-    }, offers("p", "answer", "x", "cancel"), data)
+    p:offer(key, 2, { { p.g.waiting .. " waits for your answer", "AgentLspWait" } }, { "p", "answer", "x", "cancel" }, data)
   elseif p.active and state == "waiting" then
-    p:row(key, 2, { { p.g.waiting .. " waits for another run to end", "AgentLspDim" } }, offers("x", "cancel"), data)
+    p:offer(key, 2, { { p.g.waiting .. " waits for another run to end", "AgentLspDim" } }, { "x", "cancel" }, data)
   elseif p.active then
     local at = p.telemetry
     if not at or at == "" then
@@ -228,23 +256,37 @@ end
 
 ---@param p agent_lsp.Painter
 ---@param c agent_lsp.Cycle
+---@param folded boolean? unless the person said otherwise
 local function cycle(p, c, folded)
   local meta = p.meta.cycles[c.id]
   p.active = c.status == "active"
   local open = p:is_open(c.id, not folded)
   local first, more = text.first_line(c.root.text)
+  first = first .. (more > 0 and (" (+%d)"):format(more) or "")
+  local right = figures(p, meta, p.now)
+  local asked = { { text = first } }
+  if open then -- the question in full, as far as a few rows go
+    local room = p.width - 2 - (right and text.width(right[1][1]) + 2 or 0)
+    asked = markdown.wrap(first, {}, room)
+    if #asked > QUESTION_ROWS_MAX then
+      local kept = vim.list_slice(asked, 1, QUESTION_ROWS_MAX)
+      kept[QUESTION_ROWS_MAX].text = kept[QUESTION_ROWS_MAX].text .. " " .. p.g.cut
+      asked = kept
+    end
+  end
+  local data = { kind = "root", fold = c.id, open = open, text = c.root.text, cycle = c.id }
   p:row(c.id, 0, {
     { (open and p.g.open or p.g.closed) .. " ", "AgentLspFold" },
-    { first .. (more > 0 and (" (+%d)"):format(more) or ""), "AgentLspRoot" },
-  }, figures(p, meta, p.now), { kind = "root", fold = c.id, open = open, text = c.root.text, cycle = c.id })
+    { asked[1].text, "AgentLspRoot" },
+  }, right, data)
   if not open then
     return
   end
-  if more > 0 and p:is_open(c.id .. "/ask", false) then
-    body(p, c.id .. "/ask", c.root.text, " ", "AgentLspDim", { kind = "text" })
+  for i = 2, #asked do
+    p:row(c.id .. "/ask/" .. i, 2, { { asked[i].text, "AgentLspRoot" } }, nil, data)
   end
   if meta and (meta.planId or "") ~= "" then
-    p:row(c.id .. "/context", 2, {
+    p:offer(c.id .. "/context", 2, {
       { p.g.context .. " ", "AgentLspGlyph" },
       { "context  ", "AgentLspTool" },
       {
@@ -256,7 +298,7 @@ local function cycle(p, c, folded)
         ),
         "AgentLspDim",
       },
-    }, offers("c", "why?"), { kind = "context", plan = meta.planId })
+    }, { "c", "why?" }, { kind = "context", plan = meta.planId })
   end
   local unread = {}
   for _, id in ipairs(meta and meta.unread or {}) do
@@ -302,17 +344,17 @@ end
 function M.tail(m, opts, paused)
   local p = painter({ cycles = {}, calls = {} }, opts)
   if paused and #m.queued > 0 then
-    p:row("queue", 0, { { p.g.paused .. " the queue waits since you stopped the run", "AgentLspPaused" } }, offers("r", "resume"), {
+    p:offer("queue", 0, { { p.g.paused .. " the queue waits since you stopped the run", "AgentLspPaused" } }, { "r", "resume" }, {
       kind = "queue",
     })
   end
   for i, q in ipairs(m.queued) do
     local first, more = text.first_line(q.text)
-    p:row("queued/" .. q.id, 0, {
+    p:offer("queued/" .. q.id, 0, {
       { p.g.queued .. " ", "AgentLspGlyph" },
       { "queued: ", "AgentLspDim" },
       { first .. (more > 0 and (" (+%d)"):format(more) or ""), "AgentLspText" },
-    }, offers("del", "", "K", p.g.up, "J", p.g.down), { kind = "queued", id = q.id, index = i - 1, text = q.text })
+    }, { "del", "", "K", p.g.up, "J", p.g.down }, { kind = "queued", id = q.id, index = i - 1, text = q.text })
   end
   for i, a in ipairs(m.anomalies) do
     p:row("anomaly/" .. i, 0, {

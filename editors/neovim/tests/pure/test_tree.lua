@@ -1,0 +1,143 @@
+local MiniTest = require("mini.test")
+local golden = require("golden")
+local story = require("story")
+local tree = require("agent-lsp.tree")
+local eq = MiniTest.expect.equality
+
+local T = MiniTest.new_set()
+
+local function draw(change)
+  local m, meta, opts = story.copy()
+  if change then
+    change(m, meta, opts)
+  end
+  return tree.all(m, meta, opts)
+end
+
+local pictures = {
+  running = function() end,
+  ascii = function(_, _, o)
+    o.ascii = true
+  end,
+  narrow = function(_, _, o)
+    o.width = 52
+  end,
+  paused = function(_, meta)
+    meta.cycles.m1.state = "paused"
+  end,
+  asking = function(_, meta)
+    meta.cycles.m1.state = "asking"
+  end,
+  telemetry = function(_, _, o)
+    o.telemetry = "Searching 1,240 files"
+    o.frame = 3
+  end,
+  interrupted = function(m, meta)
+    m.state, m.cycles[1].status = "idle", "interrupted"
+    meta.cycles.m1.state, meta.cycles.m1.ended, meta.cycles.m1.elapsedMs = "done", "2026-01-01T10:02:05Z", 125000
+  end,
+  failed = function(m, meta)
+    m.state, m.cycles[1].status = "idle", "error"
+    meta.cycles.m1.ended, meta.cycles.m1.elapsedMs, meta.cycles.m1.stop = "2026-01-01T10:00:09Z", 9000, "the model's provider failed: 401"
+  end,
+  opened = function(_, _, o)
+    o.folds = { ["m1/1"] = true, ["m1/2/0/1"] = true, ["m1/2/0/1/c1"] = true, ["m1/4"] = true, ["m1/4/1/1"] = true }
+  end,
+  folded = function(_, _, o)
+    o.folds = { m1 = false }
+  end,
+}
+
+for name, change in pairs(pictures) do
+  T["golden: " .. name] = function()
+    golden.equal("tree-" .. name, golden.rows(draw(change)))
+  end
+end
+
+T["golden: highlights"] = function()
+  golden.equal("tree-highlights", golden.rows(draw(), true))
+end
+
+T["golden: an answer in markdown"] = function()
+  local m, meta, opts = story.copy()
+  m.cycles[1].steps = {
+    m.cycles[1].steps[1],
+    {
+      type = "ai-block",
+      text = {
+        kind = "assistant",
+        id = "o9",
+        text = table.concat({
+          "# Why it is flaky",
+          "",
+          "The test **sleeps** for half a second, see `reconnect` at net/client.go:41, and then looks whether the connection is there:",
+          "",
+          "```go",
+          "time.Sleep(500 * time.Millisecond) // and a comment that is far too long for the panel, but code is not broken",
+          "```",
+          "",
+          "1. first, a long point that goes over the end of the row and hangs below its own text, as lists do",
+          "- *second*",
+          "> quoted",
+        }, "\n"),
+      },
+      groups = {},
+    },
+  }
+  m.queued = {}
+  opts.width = 70
+  golden.equal("tree-markdown", golden.rows(tree.all(m, meta, opts), true))
+end
+
+T["no row is wider than asked, but for code"] = function()
+  for width = 30, 110, 8 do
+    for _, row in ipairs(draw(function(_, _, o)
+      o.width = width
+    end)) do
+      if vim.api.nvim_strwidth(row.text) > width then
+        error(("at %d: %s"):format(width, row.text))
+      end
+    end
+  end
+end
+
+T["keys are unique and outlive growth"] = function()
+  local seen = {}
+  for _, row in ipairs(draw()) do
+    eq(seen[row.key], nil)
+    seen[row.key] = row.text
+  end
+  local after = {}
+  for _, row in ipairs(draw(function(m)
+    table.insert(m.cycles[1].steps, { type = "ai-block", text = { kind = "assistant", id = "o3", text = "Done." }, groups = {} })
+  end)) do
+    after[row.key] = true
+  end
+  for key in pairs(seen) do
+    eq({ key, after[key] }, { key, true })
+  end
+end
+
+T["marks lie within their rows"] = function()
+  for _, row in ipairs(draw()) do
+    for _, m in ipairs(row.marks) do
+      eq(m[1] <= m[2] and m[2] <= #row.text, true)
+    end
+  end
+end
+
+T["text can't steer the screen"] = function()
+  local m, meta, opts = story.copy()
+  m.cycles[1].steps[1].text = "x"
+  m.cycles[1].root.text = "clear \27[2J and \226\128\174turn"
+  for _, row in ipairs(tree.all(m, meta, opts)) do
+    eq(row.text:find("[%z\1-\31\127]"), nil)
+    eq(row.text:find("\226\128\174", 1, true), nil)
+  end
+end
+
+T["a state command's answer"] = function()
+  golden.equal("tree-answer", golden.rows(tree.answer({ input = "/status", content = "State: idle\nModel: builtin\n", ok = true }, "a", story.options), true))
+end
+
+return T

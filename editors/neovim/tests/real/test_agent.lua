@@ -1,0 +1,328 @@
+local MiniTest = require("mini.test")
+local eq = MiniTest.expect.equality
+local it = require("child").new()
+local child = it.child
+
+local T = MiniTest.new_set({
+  hooks = {
+    pre_case = function()
+      it = require("child").new()
+      child = it.child
+      it.start()
+      it.ready()
+    end,
+    post_case = function()
+      it.stop()
+    end,
+  },
+})
+
+local function go_to(text)
+  child.fn.search(text, "w")
+  child.cmd("doautocmd CursorMoved")
+end
+
+T["loads nothing before it is used"] = function()
+  child.restart({ "-u", "NONE", "--cmd", "set rtp^=" .. vim.env.PLUGIN })
+  child.cmd("runtime plugin/agent-lsp.lua")
+  eq(child.lua_get([[vim.tbl_filter(function(m) return m:match("^agent%-lsp") end, vim.tbl_keys(package.loaded))]]), {})
+  local names = {
+    "Agent", "AgentToggle", "AgentAccept", "AgentReject", "AgentNext", "AgentPrev", "AgentReview", "AgentPause", "AgentResume", "AgentCancel",
+    "AgentEscalate", "AgentContext", "AgentTrace", "AgentSessions", "AgentBranches", "AgentUndoTurn", "AgentModel",
+  }
+  for _, name in ipairs(names) do
+    eq({ name, child.fn.exists(":" .. name) }, { name, 2 })
+  end
+end
+
+T["a question grows a tree and is answered with places"] = function()
+  local before = it.lines()
+  child.cmd("Agent where is an empty name replaced?")
+  it.tree_has("▾ where is an empty name")
+  it.tree_has("◇ context  %d+ items? · ")
+  it.state("idle")
+  it.tree_has("greet%.go:%d+")
+  eq(it.lines(), before)
+  eq(it.marks(), {})
+  local status = child.lua_get([[require("agent-lsp").status()]])
+  eq({ status.state, status.pending, status.model }, { "idle", 0, "builtin" })
+  eq(child.lua_get([[require("agent-lsp").statusline()]]), "agent ○")
+end
+
+T["edits are hunks: one accepted by key, one rejected by command, undo, saved"] = function()
+  local before = it.lines()
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  it.state("idle")
+  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.review').NS, 0, -1, {}) > 0")
+  eq(it.lines()[8], '\treturn fmt.Sprintf("Hello, %s!", tidy(name))')
+  it.sees("agent ⧗ 3 hunks")
+  eq(it.marks("added")[1], { 7, "added", "+ " })
+  eq(it.marks("deleted")[1], { 7, "deleted", '        return fmt.Sprintf("Hello, %s!", clean(name))' })
+  -- nothing under the cursor: nothing happens
+  child.fn.cursor(1, 1)
+  child.cmd("AgentAccept")
+  it.wait("vim.g.said[#vim.g.said] ~= nil and vim.g.said[#vim.g.said]:find('no hunk under the cursor') ~= nil")
+  it.pending(3)
+  -- ]x goes to the first, <leader>ay accepts it
+  child.type_keys("]x")
+  eq(child.fn.line("."), 8)
+  it.sees("hunk 1 of 3 · ␣ay accept")
+  child.type_keys(" ay")
+  it.pending(2)
+  eq(it.lines()[8], '\treturn fmt.Sprintf("Hello, %s!", tidy(name))')
+  -- the last is rejected by command, with a reason
+  child.cmd("$")
+  child.cmd("AgentPrev")
+  eq(child.fn.line("."), 21)
+  child.cmd("AgentReject Twice stays as it is")
+  it.pending(1)
+  it.wait([[vim.api.nvim_buf_get_lines(0, 20, 21, false)[1] == "\treturn Hello(clean(name)) + Hello(clean(name))"]])
+  -- one undo takes back the agent's reverting, and nothing else
+  child.type_keys("u")
+  it.wait([[vim.api.nvim_buf_get_lines(0, 20, 21, false)[1] == "\treturn Hello(tidy(name)) + Hello(tidy(name))"]])
+  child.type_keys("<C-r>")
+  it.wait([[vim.api.nvim_buf_get_lines(0, 20, 21, false)[1] == "\treturn Hello(clean(name)) + Hello(clean(name))"]])
+  child.cmd("AgentAccept!")
+  it.pending(0)
+  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.review').NS, 0, -1, {}) == 0")
+  child.cmd("write")
+  local want = vim.deepcopy(before)
+  want[8] = '\treturn fmt.Sprintf("Hello, %s!", tidy(name))'
+  want[11] = "// tidy makes a name fit for a greeting."
+  want[12] = "func tidy(name string) string {"
+  eq(it.disk("greet.go"), want)
+  eq(child.fn.maparg("]x", "n"), "")
+end
+
+T["undo takes back the whole edit in one step"] = function()
+  local before = it.lines()
+  child.type_keys("ggOa line of mine<Esc>")
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  it.state("idle")
+  child.cmd("AgentAccept!")
+  it.pending(0)
+  child.type_keys("u")
+  local lines = it.lines()
+  eq(lines[1], "a line of mine")
+  eq(vim.list_slice(lines, 2), before)
+end
+
+T["a range takes the hunks in it"] = function()
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  child.cmd("11,12AgentAccept")
+  it.wait("require('agent-lsp').status().pending == 2")
+  child.cmd("AgentReject!")
+  it.pending(0)
+  eq(it.lines()[12], "func tidy(name string) string {")
+  eq(it.lines()[8], '\treturn fmt.Sprintf("Hello, %s!", clean(name))')
+end
+
+T["the list of hunks"] = function()
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  child.cmd("AgentReview")
+  local list = child.fn.getqflist({ title = 1, items = 1 })
+  eq(list.title, "agent: 3 hunks in 1 file")
+  eq(#list.items, 3)
+  child.type_keys("a")
+  it.pending(2)
+  it.wait("#vim.fn.getqflist() == 2")
+  child.type_keys("r")
+  it.pending(1)
+end
+
+T["keys of the person's own stay theirs"] = function()
+  child.lua([[vim.keymap.set("n", "]x", function() vim.g.mine = true end)]])
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  it.wait("vim.fn.maparg('[x', 'n') ~= ''")
+  child.type_keys("]x")
+  eq(child.g.mine, true)
+end
+
+T["a run that asks can be paused, resumed and answered"] = function()
+  child.cmd("Agent run the tests")
+  it.state("waiting")
+  it.sees("wants to run")
+  it.sees("%[y%] once")
+  child.cmd("AgentPause")
+  it.state("paused")
+  it.sees("agent ⏸ paused")
+  it.answer("n")
+  it.tree_has("⏸ paused before step")
+  it.state("paused")
+  child.cmd("AgentResume")
+  it.state("idle")
+  it.tree_has("refused")
+end
+
+T["a command runs once it is allowed"] = function()
+  child.cmd("Agent run the tests")
+  it.state("waiting")
+  it.sees("%[y%] once")
+  it.answer("y")
+  it.state("idle")
+  it.tree_has("bash   1  go test")
+  eq(it.tree():find("refused"), nil)
+end
+
+T["cancel stops at once and takes the question back"] = function()
+  child.cmd("Agent run the tests")
+  it.state("waiting")
+  it.sees("wants to run")
+  child.cmd("AgentCancel")
+  it.state("idle")
+  it.tree_has("– interrupted")
+  it.wait("#vim.tbl_filter(function(w) return vim.api.nvim_win_get_config(w).relative ~= '' end, vim.api.nvim_list_wins()) == 0")
+end
+
+T["the prompt: sends, steers, queues, remembers"] = function()
+  child.cmd("AgentToggle")
+  it.sees("Enter send")
+  child.type_keys("run the tests<CR>")
+  it.state("waiting")
+  it.wait("require('agent-lsp.prompt').text() == ''")
+  child.lua("require('agent-lsp.prompt').focus()")
+  it.sees("Enter steer · Alt%+Enter follow%-up")
+  child.type_keys("only greet_test.go, please<CR>")
+  it.tree_has("↳ you: only greet_test.go, please")
+  child.lua("require('agent-lsp.prompt').focus()")
+  child.type_keys("then list the files<M-CR>")
+  it.tree_has("○ queued: then list the files")
+  child.lua("require('agent-lsp.prompt').focus()")
+  child.type_keys("a draft<C-p>")
+  it.wait("require('agent-lsp.prompt').text() == 'only greet_test.go, please'")
+  child.type_keys("<C-n>")
+  it.wait("require('agent-lsp.prompt').text() == 'a draft'")
+  child.type_keys("<Esc>")
+  child.cmd("AgentCancel")
+  it.wait([[#require("agent-lsp.client").current.model.cycles >= 1 and require("agent-lsp.client").current.model.cycles[1].status == "interrupted"]])
+end
+
+T["state commands are answered in the panel"] = function()
+  child.cmd("Agent /status")
+  it.tree_has("› /status")
+  it.tree_has("[Mm]odel")
+end
+
+T["what is wrong is said, and what was typed stays"] = function()
+  child.cmd("AgentToggle")
+  child.type_keys("/nonsense<CR>")
+  it.wait("vim.g.said[#vim.g.said] ~= nil and vim.g.said[#vim.g.said]:find('is no command') ~= nil")
+  eq(child.lua_get("require('agent-lsp.prompt').text()"), "/nonsense")
+end
+
+T["the context view"] = function()
+  child.cmd("Agent where is an empty name replaced?")
+  it.tree_has("◇ context")
+  it.state("idle")
+  child.cmd("AgentContext")
+  it.wait("vim.api.nvim_buf_get_name(0):find('agent%-lsp://context$') ~= nil")
+  local text = table.concat(it.lines(), "\n")
+  eq(text:find("^Plan %x+ · call %d+ · builtin") ~= nil, true)
+  eq(text:find("\nin   retrieval +greet%.go:") ~= nil, true)
+  go_to("^in   retrieval")
+  child.type_keys("<CR>")
+  it.wait("vim.api.nvim_buf_get_name(0):find('greet') ~= nil")
+end
+
+T["the trace view"] = function()
+  child.cmd("Agent where is an empty name replaced?")
+  it.tree_has("◇ context")
+  it.state("idle")
+  child.cmd("AgentTrace")
+  it.wait("vim.api.nvim_buf_get_name(0):find('agent%-lsp://trace$') ~= nil")
+  eq(it.lines()[1]:find("^Trace of turn ") ~= nil, true)
+  eq(table.concat(it.lines(), "\n"):find("✓ %w+") ~= nil, true)
+end
+
+T["folds, and the view stays where the person is"] = function()
+  child.cmd("Agent where is an empty name replaced?")
+  it.tree_has("greet%.go:%d+")
+  it.state("idle")
+  child.lua("vim.api.nvim_set_current_win(require('agent-lsp.panel').win())")
+  child.fn.cursor(1, 1)
+  local lines = #it.lines()
+  child.type_keys("za")
+  it.wait(("vim.api.nvim_buf_line_count(0) < %d"):format(lines))
+  child.type_keys("za")
+  it.wait(("vim.api.nvim_buf_line_count(0) == %d"):format(lines))
+  go_to("context")
+  local line = child.fn.line(".")
+  child.cmd("Agent who calls Hello?")
+  it.tree_has("who calls Hello")
+  it.state("idle")
+  it.wait([[#require("agent-lsp.client").current.model.cycles == 2]])
+  eq(child.fn.line("."), line)
+end
+
+T["reopening shows the same tree, hunks and pause"] = function()
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  it.state("idle")
+  child.cmd("Agent run the tests")
+  it.state("waiting")
+  child.cmd("AgentPause")
+  it.state("paused")
+  local marks = it.marks("deleted", 1)
+  child.cmd("wall")
+  it.start()
+  it.pending(3)
+  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.review').NS, 0, -1, {}) > 0")
+  eq(#marks, 3)
+  eq(it.marks("deleted", 1), marks)
+  it.state("paused")
+  child.cmd("AgentToggle")
+  it.tree_has("rename the function")
+  it.tree_has("▾ run the tests")
+  it.tree_has("⏸ paused before step")
+end
+
+T["a server that dies is started again, and nothing is lost"] = function()
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  it.state("idle")
+  local first = child.lua_get([[require("agent-lsp.client").current.client_id]])
+  child.lua([[
+    local client = vim.lsp.get_client_by_id(require("agent-lsp.client").current.client_id)
+    client.rpc.terminate()
+  ]])
+  it.wait(([[(require("agent-lsp.client").current.client_id or %d) ~= %d]]):format(first, first))
+  it.ready()
+  it.pending(3)
+end
+
+T["a stale edit is not applied"] = function()
+  local before = it.lines()
+  local result = child.lua([[
+    local uri = vim.uri_from_bufnr(0)
+    local id = require("agent-lsp.client").current.client_id
+    return require("agent-lsp.apply").edit(nil, { edit = { documentChanges = { {
+      textDocument = { uri = uri, version = vim.lsp.util.buf_versions[vim.api.nvim_get_current_buf()] + 1 },
+      edits = { { range = { start = { line = 0, character = 0 }, ["end"] = { line = 1, character = 0 } }, newText = "x\n" } },
+    } } } }, { client_id = id })
+  ]])
+  eq(result.applied, false)
+  eq(it.lines(), before)
+end
+
+T["health says what there is"] = function()
+  child.cmd("checkhealth agent-lsp")
+  local text = table.concat(it.lines(), "\n")
+  eq(text:find("version ", 1, true) ~= nil, true)
+  eq(text:find("the model is builtin", 1, true) ~= nil, true)
+  eq(text:find("ERROR", 1, true), nil)
+end
+
+T["control: this harness fails when the screen lacks what is wanted"] = function()
+  local wait = require("child").WAIT_MS
+  require("child").WAIT_MS = 300
+  local ok = pcall(it.sees, "a text that is nowhere on the screen")
+  require("child").WAIT_MS = wait
+  eq(ok, false)
+end
+
+return T
