@@ -227,7 +227,7 @@ func (c concept) alternatives(withSynonyms bool) string {
 		}
 		list[i] = strings.ReplaceAll(regexp.QuoteMeta(s), "-", "[-_ ]?")
 	}
-	list = shortest(unique(list))
+	list = clipList(shortest(unique(list)), alternativesMax)
 	if len(list) == 1 {
 		return list[0]
 	}
@@ -252,8 +252,9 @@ func shortest(list []string) []string {
 }
 
 const (
-	gap         = `[a-z]{0,4}[ _.-]?` // what may stand between two words of a name: "idle connection", "IdleConn"
-	patternsMax = 3
+	gap             = `[a-z]{0,4}[ _.-]?` // what may stand between two words of a name: "idle connection", "IdleConn"
+	patternsMax     = 3
+	alternativesMax = 5 // words of one concept in a pattern: each makes the search slower
 )
 
 // patterns derives regexps from a question: names as they are, and neighbours
@@ -271,20 +272,21 @@ func patterns(cs []concept) []string {
 		if i+2 < len(cs) && !cs[i+1].ident && !cs[i+2].ident {
 			triples = append(triples, c.alternatives(false)+gap+cs[i+1].alternatives(false)+gap+cs[i+2].alternatives(false))
 		}
-		for j := i + 1; j < len(cs) && j <= i+2; j++ {
+		var partners []string // of a verb: what may stand on either side of it in a name
+		for j := max2(0, i-2); j < len(cs) && j <= i+2; j++ {
 			d := cs[j]
-			if d.ident && len(parts(d.raw)) > 1 {
+			if j == i || d.ident && len(parts(d.raw)) > 1 {
 				continue
 			}
-			if c.weight+d.weight < weightWeak*2+0.1 && j > i+1 {
-				continue
-			}
-			if c.verb || d.verb {
-				a, b := c.alternatives(c.verb), d.alternatives(d.verb)
-				pairs = append(pairs, a+gap+b, b+gap+a)
-			} else if j == i+1 {
+			if c.verb && !(d.verb && j < i) {
+				partners = append(partners, d.alternatives(d.verb))
+			} else if j == i+1 && !d.verb {
 				pairs = append(pairs, c.alternatives(false)+gap+d.alternatives(false))
 			}
+		}
+		if len(partners) > 0 {
+			verb, other := c.alternatives(true), "("+strings.Join(unique(partners), "|")+")"
+			pairs = append(pairs, verb+gap+other, other+gap+verb)
 		}
 	}
 	if len(cs) == 1 && !cs[0].ident {
@@ -298,7 +300,7 @@ func patterns(cs []concept) []string {
 		out = append(out, strings.Join(clipList(triples, 4), "|"))
 	}
 	if len(pairs) > 0 {
-		out = append(out, strings.Join(clipList(unique(pairs), 10), "|"))
+		out = append(out, strings.Join(clipList(unique(pairs), 8), "|"))
 	}
 	if len(out) > patternsMax {
 		out = out[:patternsMax]
