@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -255,7 +256,7 @@ func (e *Engine) deltas(t *timeline, c change) []CycleNotification {
 		n := open(op.Cycle)
 		n.Ops = append(n.Ops, op)
 	}
-	for _, op := range c.meta {
+	for _, op := range lastOfEach(c.meta) {
 		n := open(op.Cycle)
 		n.Meta = append(n.Meta, op)
 	}
@@ -268,6 +269,20 @@ func (e *Engine) deltas(t *timeline, c change) []CycleNotification {
 			out[i].Rev = s.rev
 		}
 	}
+	return out
+}
+
+// lastOfEach leaves out what a later op replaces anyway.
+func lastOfEach(ops []cycle.MetaOp) []cycle.MetaOp {
+	seen := map[string]bool{}
+	var out []cycle.MetaOp
+	for i := len(ops) - 1; i >= 0; i-- {
+		if key := ops[i].Cycle + "/" + ops[i].Call; !seen[key] {
+			seen[key] = true
+			out = append(out, ops[i])
+		}
+	}
+	slices.Reverse(out)
 	return out
 }
 
