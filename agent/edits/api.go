@@ -80,7 +80,7 @@ type Config struct {
 	Encoding  text.Encoding    // of ranges; "" = UTF-16
 	Now       func() time.Time // stamps events; nil = time.Now
 	Salt      string           // makes this process's ids different from any other's; \"\" = random
-	Changed   func(c Changed)  // called after hunks changed, without locks held; must not block; may be nil
+	Changed   func(c Changed)  // called after hunks changed, one call at a time, newest state last; must neither block nor call the ledger; may be nil
 }
 
 // Status of a hunk.

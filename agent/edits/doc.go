@@ -58,6 +58,6 @@
 //
 // # Reading order
 //
-// api.go, ledger.go, operation.go, files.go, person.go, resolve.go, restore.go,
-// history.go, load.go.
+// api.go, ledger.go, change.go, operation.go, person.go, resolve.go, files.go,
+// views.go, restore.go, history.go, load.go.
 package edits

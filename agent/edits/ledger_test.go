@@ -3,11 +3,13 @@ package edits_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -19,7 +21,17 @@ import (
 	"github.com/agent-lsp/agent-lsp/tools"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain chooses the seed of the random tests and prints it.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if seed := flag.Lookup("rapid.seed"); seed.Value.String() == "0" {
+		if err := seed.Value.Set(fmt.Sprint(time.Now().UnixNano() & (1<<62 - 1))); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Printf("random tests: -rapid.seed=%v\n", flag.Lookup("rapid.seed").Value)
+	goleak.VerifyTestMain(m)
+}
 
 // rig is a ledger over a folder, with an editor and a store.
 type rig struct {

@@ -138,7 +138,7 @@ type noSaver struct{ edits.Editor }
 func TestLoadIsTheLiveState(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newRig(t, map[string]string{"a.txt": "one\ntwo\nthree\nfour\n", "b.txt": "five\nsix\n"})
-		s := &sim{rig: r, t: rt, typed: map[string]map[string]bool{}, names: []string{"a.txt", "b.txt", "new.txt"}}
+		s := &sim{rig: r, t: rt, typed: map[string]map[string]bool{}, names: []string{"a.txt", "b.txt", "new.txt"}, alone: true}
 		for _, n := range s.names {
 			s.typed[n] = map[string]bool{}
 		}
