@@ -150,6 +150,7 @@ func (a *ask) pending() ([]agent.Hunk, error) {
 
 // reviewPending decides on what pends in a session, without a question.
 func (a *ask) reviewPending() error {
+	a.concluding = true
 	hunks, err := a.pending()
 	if err != nil {
 		return err

@@ -117,16 +117,16 @@ func (a *ask) footer() []string {
 	if a.notice != "" {
 		words = append(words, cycle.Clean(a.notice))
 	}
-	hint := "Ctrl-C stops"
-	what := "steer"
-	if a.cmd.FollowUp {
-		what = "queue a follow-up"
+	typed := cycle.Clean(a.line.text)
+	switch {
+	case typed != "":
+	case a.cmd.FollowUp:
+		typed = a.pal.dim("type to queue a follow-up, Ctrl-C stops")
+	default:
+		typed = a.pal.dim("type to steer, Ctrl-C stops")
 	}
-	if a.line.text == "" {
-		hint += ", type to " + what
-	}
-	row := "  " + a.spin() + " " + strings.Join(words, a.pal.sign(" · ", ", ")) + "   " + hint
-	return []string{a.pal.dim(row), a.pal.sign("› ", "> ") + cycle.Clean(a.line.text)}
+	row := "  " + a.spin() + " " + strings.Join(words, a.pal.sign(" · ", ", "))
+	return []string{a.pal.dim(row), a.pal.sign("› ", "> ") + typed}
 }
 
 func (a *ask) spin() string {

@@ -200,7 +200,14 @@ func rulesOf(p agent.PermissionParams) []string {
 // choose asks the person for a key.
 func (a *ask) choose(choices, keys, why string) (key rune, reason string, err error) {
 	done := false
-	a.prompt = &prompt{choices: a.pal.plain(choices), keys: keys, why: why, done: func(k rune, r string) { key, reason, done = k, r, true }}
+	a.prompt = &prompt{choices: a.pal.plain(choices), keys: keys, why: why, done: func(k rune, r string) {
+		key, reason, done, a.prompt = k, r, true, nil
+	}}
+	for len(a.ahead) > 0 && !done {
+		next := a.ahead[0]
+		a.ahead = a.ahead[1:]
+		a.prompt.key(next) // done takes the prompt away
+	}
 	err = a.until(func() bool { return done })
 	a.prompt = nil
 	return key, reason, err

@@ -42,6 +42,7 @@ type ask struct {
 	scroll scroll
 	line   typing
 	prompt *prompt // what the person is asked now
+	ahead  []rune  // typed before the next question of a review came
 	notice string  // the latest line of telemetry
 	ticks  int
 
@@ -341,6 +342,8 @@ func (a *ask) key(k rune) {
 		a.interrupt()
 	case a.prompt != nil:
 		a.prompt.key(k)
+	case a.concluding:
+		a.ahead = append(a.ahead, k)
 	default:
 		if line, whole := a.line.key(k); whole {
 			a.add(line)
