@@ -19,7 +19,8 @@ type Submitted struct {
 	Edits           string          `json:"edits,omitempty"`
 	IssueID         string          `json:"issueId,omitempty"`
 	OneOff          bool            `json:"oneOff,omitempty"`
-	Extra           json.RawMessage `json:"extra,omitempty"` // attachments, focus, environment as they came
+	Continues       string          `json:"continues,omitempty"` // the interrupted run that this message goes on with
+	Extra           json.RawMessage `json:"extra,omitempty"`     // attachments, focus, environment as they came
 	Time            time.Time       `json:"time,omitzero"`
 }
 
@@ -194,6 +195,13 @@ type RunResumed struct {
 	Time  time.Time `json:"time,omitzero"`
 }
 
+// RunCutOff says that the process ended while a run was active. The run-stop
+// that follows closes its cycle; the run may be taken up again.
+type RunCutOff struct {
+	RunID string    `json:"runId"`
+	Time  time.Time `json:"time,omitzero"`
+}
+
 // RunEscalated switches a run's model from its next call on.
 type RunEscalated struct {
 	RunID    string    `json:"runId"`
@@ -298,6 +306,7 @@ func (PermissionAsked) Type() string    { return RuntimePrefix + "permission-ask
 func (PermissionAnswered) Type() string { return RuntimePrefix + "permission-answered" }
 func (RunPaused) Type() string          { return RuntimePrefix + "run-paused" }
 func (RunResumed) Type() string         { return RuntimePrefix + "run-resumed" }
+func (RunCutOff) Type() string          { return RuntimePrefix + "run-cut-off" }
 func (RunEscalated) Type() string       { return RuntimePrefix + "run-escalated" }
 func (ControlDone) Type() string        { return RuntimePrefix + "control-done" }
 func (Compacted) Type() string          { return RuntimePrefix + "compacted" }
@@ -327,6 +336,7 @@ func (PermissionAsked) isEvent()    {}
 func (PermissionAnswered) isEvent() {}
 func (RunPaused) isEvent()          {}
 func (RunResumed) isEvent()         {}
+func (RunCutOff) isEvent()          {}
 func (RunEscalated) isEvent()       {}
 func (ControlDone) isEvent()        {}
 func (Compacted) isEvent()          {}

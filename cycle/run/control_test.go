@@ -34,6 +34,7 @@ func TestControlTable(t *testing.T) {
 		}
 		b.WriteString("\n")
 	}
+	b.WriteString("| cut off by a crash | `not_found` | a new cycle goes on from its log | `not_found` | `not_found` |\n")
 	b.WriteString("| finished, or unknown | `not_found` | `not_found` | `not_found` | `not_found` |\n")
 	const path = "../../docs/control.md"
 	data, err := os.ReadFile(path)

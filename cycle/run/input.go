@@ -121,6 +121,18 @@ type (
 	}
 )
 
+// Continue takes up a run that a crash cut off: a new cycle goes on from its
+// log. IDs are made by the caller.
+type Continue struct {
+	At                   time.Time
+	RunID                string // the interrupted one
+	ID, TurnID, NewRunID string
+	Text                 string
+	Submitted            cycle.Submitted
+	Model                string
+	Max                  int
+}
+
 // EditQueue replaces the order and texts of the queue.
 type EditQueue struct {
 	At    time.Time
@@ -143,6 +155,7 @@ func (Pause) isInput()       {}
 func (Resume) isInput()      {}
 func (Cancel) isInput()      {}
 func (Escalate) isInput()    {}
+func (Continue) isInput()    {}
 func (EditQueue) isInput()   {}
 func (Recover) isInput()     {}
 

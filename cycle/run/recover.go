@@ -1,6 +1,8 @@
 package run
 
 import (
+	"fmt"
+
 	"github.com/agent-lsp/agent-lsp/cycle"
 )
 
@@ -40,5 +42,33 @@ func (m *machine) recover(in Recover) {
 	for _, c := range append(m.openCalls(), r.Open...) {
 		m.emit(cycle.ToolResult{CallID: c.ID, Status: cycle.ResultError, Text: OrphanText, Time: in.At})
 	}
+	m.emit(cycle.RunCutOff{RunID: r.ID, Time: in.At})
 	m.stop(in.At, cycle.StopInterrupted, "the agent's process ended; resume to go on")
+}
+
+// goOn opens a cycle that goes on with an interrupted run. Where another run
+// is active meanwhile (a follow-up that waits for the person since the crash),
+// the continuation is the next in the queue.
+func (m *machine) goOn(in Continue) error {
+	if in.RunID == "" || m.s.Interrupted != in.RunID {
+		return &Rejected{Code: "not_found", Message: fmt.Sprintf("Run %s is not active", in.RunID)}
+	}
+	sub := in.Submitted
+	sub.Continues = in.RunID
+	if !m.s.Active() {
+		m.out.Kind, m.out.Before = "direct", 1
+		m.open(in.At, in.ID, in.Text, cycle.DeliveryAuto, sub, nil)
+		m.queueRun(in.At, in.NewRunID, in.TurnID, in.ID, in.Model, in.Max, sub.IssueID, false)
+		return nil
+	}
+	if len(m.s.Queue) >= QueueMax {
+		return &Rejected{Code: "invalid_state", Message: fmt.Sprintf("%d follow-ups wait already", QueueMax), Hint: "remove one, or wait for the run to end"}
+	}
+	m.out.Kind, m.out.Before = "followUp", 1
+	m.emit(cycle.FollowUpQueued{ID: in.ID, Text: in.Text, TurnID: in.TurnID, RunID: in.NewRunID, Submitted: sub, Time: in.At})
+	queue := m.s.Queued()
+	if last := len(queue) - 1; last > 0 {
+		m.emit(cycle.QueueChanged{Queue: append(queue[last:], queue[:last:last]...), Time: in.At})
+	}
+	return nil
 }

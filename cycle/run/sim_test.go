@@ -31,6 +31,7 @@ type world struct {
 	followUps []string       // acknowledged, in order of their queue
 	ran       []string       // roots in order
 	removed   map[string]bool
+	dying     int // steps until the process dies between the log and the effects; 0: it lives
 }
 
 func newWorld(t testing.TB, seed uint64) *world {
@@ -69,6 +70,12 @@ func (w *world) step(in Input) error {
 		w.log = append(w.log, e)
 		w.state = w.state.Apply(e)
 		w.watch(e)
+	}
+	if w.dying > 0 && len(ready.Events) > 0 {
+		if w.dying--; w.dying == 0 { // durable, and nothing of it was done
+			w.crash()
+			return nil
+		}
 	}
 	for _, fx := range ready.Effects {
 		if w.state.Active() && w.state.Run.Paused {
@@ -205,7 +212,9 @@ func (w *world) must(in Input) {
 // person does something at a random moment.
 func (w *world) person() {
 	run := w.state.Run.ID
-	switch w.rng.IntN(10) {
+	switch w.rng.IntN(11) {
+	case 10:
+		w.goOn()
 	case 0, 1, 2, 3:
 		w.submit()
 	case 4:
@@ -224,6 +233,30 @@ func (w *world) person() {
 			q = q[1:]
 		}
 		w.must(EditQueue{At: w.at, Queue: q})
+	}
+}
+
+// goOn takes up the run that the last crash cut off, or one that can't be.
+func (w *world) goOn() {
+	w.dying = 0 // what is checked here is about the state right after
+	was := w.state.Interrupted
+	id, turn, next := w.id("m"), w.id("t"), w.id("r")
+	in := Continue{At: w.at, RunID: was, ID: id, TurnID: turn, NewRunID: next, Text: "go on", Model: "small", Max: 6, Submitted: cycle.Submitted{TurnID: turn}}
+	active := w.state.Active()
+	switch err := w.step(in); {
+	case (err == nil) != (was != "" && len(w.state.Queue) <= QueueMax):
+		w.fail("going on with %q: %v", was, err)
+	case err != nil:
+		return
+	case w.state.Interrupted != "":
+		w.fail("run %s was taken up and is still offered", was)
+	case active && w.state.Queue[0].ID != id:
+		w.fail("the continuation is not the next in the queue")
+	case active:
+		w.followUps = append(w.followUps, id)
+	}
+	if w.step(in) == nil {
+		w.fail("run %s was taken up twice", was)
 	}
 }
 
@@ -260,6 +293,7 @@ func (r ReadyTo) firstRun(w *world) string {
 
 // crash forgets everything but the log, and starts again.
 func (w *world) crash() {
+	w.dying = 0
 	s := State{Phase: Idle}
 	for _, e := range w.log {
 		s = s.Apply(e)
@@ -295,10 +329,13 @@ func simulate(t testing.TB, seed uint64, steps int) {
 			w.outcome()
 		case n < 97:
 			w.person()
-		default:
+		case n < 98:
 			w.crash()
+		default:
+			w.dying = 1 + w.rng.IntN(8)
 		}
 	}
+	w.dying = 0
 	w.settle()
 	if len(w.state.Queue) > 0 {
 		w.fail("%d follow-ups never ran", len(w.state.Queue))
@@ -367,7 +404,7 @@ func (w *world) checkCalls() {
 
 // Invariants RUN-1 to RUN-7 over many schedules.
 func TestSimulation(t *testing.T) {
-	n := 4000
+	n := 20_000
 	if testing.Short() {
 		n = 400
 	}

@@ -52,7 +52,8 @@ type State struct {
 	// Held says that the person stopped the last run while follow-ups waited:
 	// the next one is promoted but waits for them to resume.
 	Held bool
-	// Interrupted is the last run, when it was cut off by a crash.
+	// Interrupted is the run that a crash cut off and that may be taken up
+	// again; "" when there is none, or the person has gone on.
 	Interrupted string
 	// Epoch numbers effects: it grows when what is under way is abandoned.
 	Epoch int
@@ -119,7 +120,7 @@ func (s State) Apply(e cycle.Event) State {
 	}
 	switch e := e.(type) {
 	case cycle.RunQueued:
-		s.Phase, s.Interrupted = Waiting, ""
+		s.Phase = Waiting
 		s.Run = Run{ID: e.RunID, TurnID: e.TurnID, CycleID: e.CycleID, IssueID: e.IssueID,
 			Model: e.Model, Max: e.Max, Paused: e.Held}
 		s.Held = false
@@ -127,7 +128,14 @@ func (s State) Apply(e cycle.Event) State {
 		if s.Phase == Waiting {
 			s.Phase = Ready
 		}
+	case cycle.Submitted:
+		if !s.Active() || e.Continues == s.Interrupted { // the person goes on, with that run or without it
+			s.Interrupted = ""
+		}
 	case cycle.FollowUpQueued:
+		if e.Submitted.Continues == s.Interrupted {
+			s.Interrupted = ""
+		}
 		s.Queue = append(slices.Clip(s.Queue), FollowUp{ID: e.ID, Text: e.Text, TurnID: e.TurnID, RunID: e.RunID, Submitted: e.Submitted})
 	case cycle.QueueChanged:
 		s.Queue = reorder(s.Queue, e.Queue)
@@ -182,6 +190,8 @@ func (s State) applyActive(e cycle.Event) State {
 		r.Asking = append(slices.Clip(r.Asking), e.CallID)
 	case cycle.PermissionAnswered:
 		r.Asking = without(r.Asking, e.CallID)
+	case cycle.RunCutOff:
+		s.Interrupted = e.RunID
 	case cycle.RunPaused:
 		r.Paused = true
 	case cycle.RunResumed:
@@ -189,9 +199,6 @@ func (s State) applyActive(e cycle.Event) State {
 	case cycle.RunEscalated:
 		r.Model, r.Escalation = e.New, e.Reason
 	case cycle.RunStop:
-		if e.Reason == cycle.StopInterrupted {
-			s.Interrupted = r.ID
-		}
 		s.Phase, s.Run = Idle, Run{}
 		s.Epoch++
 	}

@@ -90,6 +90,8 @@ func (m *machine) step(in Input) error {
 		return m.cancel(in)
 	case Escalate:
 		return m.escalate(in)
+	case Continue:
+		return m.goOn(in)
 	case EditQueue:
 		m.emit(cycle.QueueChanged{Queue: in.Queue, Time: in.At})
 	case Recover:
@@ -302,7 +304,7 @@ func (m *machine) note(in Note) error {
 	switch e := in.Event.(type) {
 	case cycle.UserMessage, cycle.AgentOutput, cycle.ToolResult, cycle.RunStop, cycle.RunQueued, cycle.RunStarted,
 		cycle.IterationBegan, cycle.PlanMade, cycle.ModelReplied, cycle.ModelFailed, cycle.RunPaused, cycle.RunResumed,
-		cycle.RunEscalated, cycle.FollowUpQueued, cycle.FollowUpPromoted, cycle.QueueChanged, cycle.Submitted, cycle.CallsBegan, cycle.IterationDropped:
+		cycle.RunEscalated, cycle.RunCutOff, cycle.FollowUpQueued, cycle.FollowUpPromoted, cycle.QueueChanged, cycle.Submitted, cycle.CallsBegan, cycle.IterationDropped:
 		return &Rejected{Code: "bad_request", Message: "the machine itself decides about " + e.Type()}
 	}
 	m.emit(in.Event)
