@@ -59,7 +59,7 @@ function M.new(size)
   local child = MiniTest.new_child_neovim()
   local root = M.project()
   local self = { child = child, root = root }
-  size = size or { lines = 34, columns = 120 }
+  size = size or { lines = 34, columns = 150 }
 
   --- Starts the editor anew; what the server keeps stays.
   function self.start(setup)

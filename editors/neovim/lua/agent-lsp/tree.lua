@@ -211,7 +211,7 @@ local function steer(p, step, key, unread)
   local waits = unread[step.id]
   local right = { { "steer", "AgentLspDim" } }
   if waits and p.active then
-    right = { { "steer" .. p.g.between .. "not read yet", "AgentLspDim" } }
+    right = { { "steer" .. p.g.between .. "unread", "AgentLspDim" } }
   elseif waits then
     right = { { "steer" .. p.g.between .. "never read  ", "AgentLspWait" } }
     vim.list_extend(right, offers(p.width, { "s", "send again" }))
