@@ -53,11 +53,13 @@
 //     TestRoundTrip, TestEncodeRefuses, FuzzParseLog.
 //   - Passing over: runtime events change nothing: TestRuntimeEventsArePassedOver.
 //   - Published shape: fields and their order, of the model and of each op: TestPublishedShape, TestOpTable.
+//   - Settled rows: of a growing tree they come first, each with a name of its own: TestSettledRowsComeFirst.
 //   - Safe to draw: no text of a log reaches a terminal as a control sequence: TestTextIsSafe.
 //
 // # Reading order
 //
-// event.go, model.go, project.go (the rules), ops.go (the table of ops), state.go, codec.go, log.go, text.go. Then
+// event.go, model.go, project.go (the rules), ops.go (the table of ops), state.go, codec.go, log.go, text.go (with
+// text_calls.go and text_line.go). Then
 // testdata/*.txt: one story a file, with what it projects to. testdata/corpus has the same stories as JSON for the
 // reducers of other languages.
 package cycle
