@@ -6,8 +6,6 @@ import (
 	"path"
 	"regexp"
 	"strings"
-
-	index "github.com/blevesearch/bleve_index_api"
 )
 
 // MaxFileBytes is how large a file may be to be indexed.
@@ -93,6 +91,9 @@ func hashText(b []byte) uint64 {
 
 // analyze is pure: a file's text to what is indexed of it. The cache only saves work.
 func analyze(tc *termCache, p string, src []byte) (*entry, []chunkDoc) {
+	if tc.body == nil {
+		tc.body, tc.sym = newCounter(), newCounter()
+	}
 	e := &entry{path: p, size: int64(len(src)), hash: hashText(src)}
 	e.derive()
 	if isBinary(src) || len(src) > MaxFileBytes {
@@ -115,56 +116,38 @@ func analyze(tc *termCache, p string, src []byte) (*entry, []chunkDoc) {
 		if c+1 < len(starts) {
 			end = starts[c+1]
 		}
-		body, note := newField(fieldBody, (end-s)*4), newField(fieldNote, 8)
 		for _, ln := range lines[min(s, end):end] {
-			countLine(tc, l, ln, body, note)
+			if len(ln) > maxLineBytes {
+				continue
+			}
+			eachIdent(ln, func(raw string) {
+				for _, t := range tc.terms(raw) {
+					tc.body.add(t, 1)
+				}
+			})
 		}
-		e.starts[c], e.lens[c] = uint32(s), uint32(body.length+note.length)
-		e.tokens += body.length + note.length
-		sym := newField(fieldSym, 8)
+		e.starts[c], e.lens[c] = uint32(s), uint32(tc.body.total)
+		e.tokens += int(e.lens[c])
 		for ; nextDef < len(e.defs) && e.defs[nextDef].Start <= end; nextDef++ {
-			countName(tc, e.defs[nextDef], sym)
+			countName(tc, e.defs[nextDef])
 		}
-		docs[c] = chunkDoc{chunk: c, fields: nonEmpty(body, note, sym)}
+		docs[c] = chunkDoc{chunk: c, fields: nonEmpty(tc.body.field(fieldBody), tc.sym.field(fieldSym))}
 	}
 	docs[0].fields = append(docs[0].fields, pathFields(tc, p)...)
 	return e, docs
 }
 
-func newField(name string, size int) *termField {
-	return &termField{name: name, freqs: make(index.TokenFrequencies, size)}
-}
-
 func nonEmpty(fs ...*termField) []*termField {
-	var out []*termField
+	out := make([]*termField, 0, len(fs))
 	for _, f := range fs {
-		if len(f.freqs) > 0 {
+		if f != nil {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-func countLine(tc *termCache, l *lang, ln string, body, note *termField) {
-	if len(ln) > maxLineBytes {
-		return
-	}
-	f := body
-	text := strings.TrimLeft(ln, " \t")
-	for _, p := range l.lineNote {
-		if strings.HasPrefix(text, p) {
-			f = note
-			break
-		}
-	}
-	eachIdent(text, func(raw string) {
-		for _, t := range tc.terms(raw) {
-			f.add(t, 1)
-		}
-	})
-}
-
-func countName(tc *termCache, d Def, sym *termField) {
+func countName(tc *termCache, d Def) {
 	n := symWeightMain
 	switch d.Kind {
 	case "var", "const", "field":
@@ -172,7 +155,7 @@ func countName(tc *termCache, d Def, sym *termField) {
 	}
 	eachIdent(d.Name, func(raw string) {
 		for _, t := range tc.terms(raw) {
-			sym.add(t, n)
+			tc.sym.add(t, n)
 		}
 	})
 }
@@ -189,16 +172,13 @@ func baseName(p string) string {
 func pathFields(tc *termCache, p string) []*termField {
 	dir, _ := path.Split(p)
 	base := baseName(p)
-	d, f := newField(fieldDir, 8), newField(fieldBase, 4)
-	for _, x := range []struct {
-		s string
-		f *termField
-	}{{dir, d}, {base, f}} {
-		eachIdent(x.s, func(raw string) {
+	count := func(s, field string) *termField {
+		eachIdent(s, func(raw string) {
 			for _, t := range tc.terms(raw) {
-				x.f.add(t, 1)
+				tc.sym.add(t, 1)
 			}
 		})
+		return tc.sym.field(field)
 	}
-	return nonEmpty(d, f)
+	return nonEmpty(count(dir, fieldDir), count(base, fieldBase))
 }

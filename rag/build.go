@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/debug"
 	"sync"
 )
 
 // Limits of one batch. Larger ones index faster and hold more memory.
 const (
-	batchChunks  = 1500
-	batchBytes   = 8 << 20
+	batchChunks  = 3000
+	batchBytes   = 16 << 20
 	readAhead    = 64 // files read and analysed that wait for their batch
 	progressStep = 64 // files between two notices of progress
+	manyFiles    = 1000
 )
 
 // prepared is a file on its way into the index.
@@ -71,6 +73,10 @@ func (x *Index) bring(ctx context.Context, files []File, gone []string) error {
 	}
 	if failed == nil && len(batch) > 0 {
 		failed = x.commit(batch, nil, 0)
+	}
+	if failed == nil && done >= manyFiles {
+		debug.FreeOSMemory() // what a large build needed is not needed again soon
+		x.background(x.ctx, func(ctx context.Context) { x.st.lex.compact(ctx) })
 	}
 	return failed
 }

@@ -1,6 +1,9 @@
 package rag
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Def is a definition in one file. Lines are 1-based and inclusive; Start is
 // the line that holds the name, so that a doc comment lies before it.
@@ -89,11 +92,12 @@ func (l *lang) scan(lines []string) []Def {
 		if len(name) > maxDefName {
 			name = name[:maxDefName]
 		}
+		name = strings.Clone(name) // it is a part of the whole file, which must not stay
 		out = append(out, Def{Name: name, Kind: kind, Container: container, Start: i + 1, End: i + 1})
 		stack = append(stack, frame{len(out) - 1, indent})
 	}
 	closeTo(0, last)
-	return out
+	return slices.Clone(out) // without the room that appending left
 }
 
 func indentOf(ln string) int {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 )
 
 // goDefinitions uses the compiler's own parser; ok is false when the text is
@@ -33,7 +34,7 @@ func goDefinitions(src []byte) (defs []Def, ok bool) {
 			goSpecs(d, add)
 		}
 	}
-	return defs, true
+	return slices.Clone(defs), true // without the room that appending left
 }
 
 func goSpecs(d *ast.GenDecl, add func(*ast.Ident, string, string, ast.Node)) {

@@ -72,6 +72,17 @@ func FeatureNames() (names []string, weights []float64) {
 	return names, weights
 }
 
+// Rankers names the rankers, in the order in which they are fused.
+func Rankers() []string {
+	var out []string
+	for _, f := range features {
+		if f.weight != 0 && !slices.Contains(out, f.ranker) {
+			out = append(out, f.ranker)
+		}
+	}
+	return out
+}
+
 // Features gives the raw features of the query's candidates: the limit best of the
 // first stage, and the thirty best by each feature alone.
 func (x *Index) Features(ctx context.Context, q Query, limit int) ([]FileFeatures, error) {

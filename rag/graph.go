@@ -1,9 +1,6 @@
 package rag
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
 // The reference graph is not stored: a definition's name is a term, and the files
 // that mention it are that term's postings.
@@ -123,39 +120,4 @@ func (k *ranking) byWords(r *lexReader, terms []queryTerm, to feature) error {
 	}
 	k.scale(to)
 	return nil
-}
-
-// bestSymbols asks for the one definition whose name says most of the query.
-func (k *ranking) bestSymbols(terms []queryTerm) {
-	weight := map[string]float64{}
-	total := 0.0
-	for i, q := range terms {
-		if !q.whole && k.lex.terms[i].df > 0 {
-			weight[q.text] = q.weight * k.lex.terms[i].idf
-			total += weight[q.text]
-		}
-	}
-	if total == 0 {
-		return
-	}
-	var tc termCache
-	for _, i := range k.order[:min(len(k.order), 300)] {
-		e := k.t.sorted[i]
-		for _, d := range e.defs {
-			got, all := 0.0, 0.0
-			eachIdent(d.Name, func(raw string) {
-				for _, t := range tc.terms(raw) {
-					if t[0] == wholeMark {
-						continue
-					}
-					all++
-					got += weight[t]
-				}
-			})
-			if all > 0 {
-				k.x[featBestSymbol][i] = math.Max(k.x[featBestSymbol][i], got/(1+.1*all))
-			}
-		}
-	}
-	k.scale(featBestSymbol)
 }

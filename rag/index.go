@@ -92,14 +92,26 @@ func (x *Index) adopt(files map[string]*entry) error {
 // Start brings the index up to date in the background, the git history last.
 // ctx bounds that work.
 func (x *Index) Start(ctx context.Context) {
+	x.background(ctx, func(ctx context.Context) {
+		if err := x.Refresh(ctx); err != nil && ctx.Err() == nil {
+			x.setStatus(func(s *Status) { s.State, s.Message = StateDegraded, err.Error() })
+		}
+	})
+}
+
+// background runs f unless the index is closed; Close waits for it.
+func (x *Index) background(ctx context.Context, f func(context.Context)) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	if x.closed {
+		return
+	}
 	x.runs.Add(1)
 	go func() {
 		defer x.runs.Done()
 		ctx, stop := x.bounded(ctx)
 		defer stop()
-		if err := x.Refresh(ctx); err != nil && ctx.Err() == nil {
-			x.setStatus(func(s *Status) { s.State, s.Message = StateDegraded, err.Error() })
-		}
+		f(ctx)
 	}()
 }
 
@@ -223,13 +235,14 @@ func (x *Index) bump() {
 // Close waits for background work to end and releases the folder. Queries
 // after it fail.
 func (x *Index) Close() error {
-	x.cancel()
-	x.runs.Wait()
 	x.write.Lock()
-	defer x.write.Unlock()
 	if x.closed {
+		x.write.Unlock()
 		return nil
 	}
-	x.closed = true
+	x.closed = true // nothing is committed or begun from here on
+	x.write.Unlock()
+	x.cancel()
+	x.runs.Wait()
 	return x.st.close()
 }

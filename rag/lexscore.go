@@ -12,7 +12,6 @@ const (
 	chunkB  = 0.4
 	fileK1  = 1.2
 	fileB   = 0.75
-	noteTF  = 1.0 // what an occurrence in a comment counts
 )
 
 func idf(n, df float64) float64 { return math.Log(1 + (n-df+.5)/(df+.5)) }
@@ -92,7 +91,7 @@ func scoreLexical(t *table, r *lexReader, terms []queryTerm) (*lexScores, error)
 }
 
 // gather sums a term's occurrences by chunk (s.tf, s.hit) and by file (s.fileT, s.files).
-func (s *lexScorer) gather(field, term string, weight float64) error {
+func (s *lexScorer) gather(field, term string) error {
 	return s.r.each(field, term, func(ref docRef, seg, doc, freq int) {
 		e := s.t.file(ref.file)
 		if e == nil || int(ref.chunk) >= len(e.starts) {
@@ -105,8 +104,8 @@ func (s *lexScorer) gather(field, term string, weight float64) error {
 		if s.fileT[ref.file] == 0 {
 			s.files = append(s.files, ref.file)
 		}
-		s.tf[g] += weight * float64(freq)
-		s.fileT[ref.file] += weight * float64(freq)
+		s.tf[g] += float64(freq)
+		s.fileT[ref.file] += float64(freq)
 	})
 }
 
@@ -123,10 +122,7 @@ func (s *lexScorer) reset() {
 
 func (s *lexScorer) body(out *lexScores, i int, q queryTerm) ([]globalDoc, error) {
 	defer s.reset()
-	if err := s.gather(fieldBody, q.text, 1); err != nil {
-		return nil, err
-	}
-	if err := s.gather(fieldNote, q.text, noteTF); err != nil {
+	if err := s.gather(fieldBody, q.text); err != nil {
 		return nil, err
 	}
 	nFiles, nChunks := float64(len(s.t.sorted)), float64(s.t.chunks)
@@ -154,7 +150,7 @@ func (s *lexScorer) body(out *lexScores, i int, q queryTerm) ([]globalDoc, error
 
 func (s *lexScorer) symbols(out *lexScores, q queryTerm) error {
 	defer s.reset()
-	if err := s.gather(fieldSym, q.text, 1); err != nil {
+	if err := s.gather(fieldSym, q.text); err != nil {
 		return err
 	}
 	w := q.weight * idf(float64(len(s.t.sorted)), float64(len(s.files)))
@@ -172,7 +168,7 @@ func (s *lexScorer) paths(out *lexScores, q queryTerm) error {
 		field string
 		to    []float64
 	}{{fieldDir, out.dir}, {fieldBase, out.base}} {
-		if err := s.gather(x.field, q.text, 1); err != nil {
+		if err := s.gather(x.field, q.text); err != nil {
 			return err
 		}
 		w := math.Min(q.weight, 3) * idf(float64(len(s.t.sorted)), float64(len(s.files)))

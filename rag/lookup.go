@@ -185,15 +185,10 @@ func (x *Index) mentioning(base string) (files map[uint32][]uint16, all bool, er
 	}
 	defer r.Close()
 	files = map[uint32][]uint16{}
-	for _, field := range []string{fieldBody, fieldNote} {
-		err := r.each(field, term, func(ref docRef, _, _, _ int) {
-			files[ref.file] = append(files[ref.file], ref.chunk)
-		})
-		if err != nil {
-			return nil, false, err
-		}
-	}
-	return files, false, nil
+	err = r.each(fieldBody, term, func(ref docRef, _, _, _ int) {
+		files[ref.file] = append(files[ref.file], ref.chunk)
+	})
+	return files, false, err
 }
 
 // occurrences appends where the identifier stands as a whole word.

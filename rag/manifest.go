@@ -17,7 +17,7 @@ import (
 
 const (
 	manifestName     = "manifest"
-	manifestMagic    = "agent-lsp rag manifest 4\n" // the number changes with anything that an index depends on
+	manifestMagic    = "agent-lsp rag manifest 5\n" // the number changes with anything that an index depends on
 	recordAdd        = 'a'
 	recordGone       = 'g'
 	maxRecordBytes   = 16 << 20

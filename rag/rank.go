@@ -18,7 +18,6 @@ const (
 	featBase
 	featNamed
 	featSymbol
-	featBestSymbol
 	featDefinition
 	featMention
 	featKNN
@@ -53,8 +52,7 @@ var features = [numFeatures]struct {
 	featDir:        {"dir", "path", false, .35},              // words of the folders
 	featBase:       {"base", "path", false, .45},             // words of the file's name
 	featNamed:      {"named", "path", false, .5},             // the query names the file
-	featSymbol:     {"symbol", "symbols", false, .15},        // words of names that are defined here
-	featBestSymbol: {"bestsymbol", "symbols", true, .09},     // the one definition that says most of the query
+	featSymbol:     {"symbol", "symbols", false, .18},        // words of names that are defined here
 	featDefinition: {"definition", "definitions", false, .1}, // defines an identifier of the query
 	featMention:    {"mention", "mentions", false, .18},      // has an identifier of the query
 	featKNN:        {"knn", "history", false, .28},           // changed by commits whose messages are like the query
@@ -141,7 +139,6 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 			return err
 		}
 	}
-	k.bestSymbols(p.terms)
 	return nil
 }
 

@@ -8,7 +8,7 @@ const (
 	maxPartBytes  = 30   // a part of an identifier
 	maxDigits     = 4    // longer numbers are ids, hashes, dates
 	maxLineBytes  = 5000 // longer lines are generated or minified
-	maxCacheTerms = 1 << 16
+	maxCacheTerms = 1 << 15
 )
 
 // A term is one word as the index knows it: a lower-case, lightly stemmed part
@@ -96,7 +96,10 @@ func splitIdent(id string) []string {
 
 // terms gives the terms of one identifier: its parts, then, if it has several,
 // the whole. The result is shared and must not be changed.
-type termCache struct{ m map[string][]string }
+type termCache struct {
+	m         map[string][]string
+	body, sym *counter // see analyze
+}
 
 func (tc *termCache) terms(raw string) []string {
 	if ts, ok := tc.m[raw]; ok {

@@ -37,7 +37,7 @@ func main() {
 	repo := flag.String("repo", "", "only repositories whose name has one of these (comma-separated)")
 	fitOn := flag.String("fit", "", "fit weights to this file of features, and report on the one that -dump names")
 	drop := flag.String("drop", "", "features to leave out of the fit (comma-separated)")
-	runs := flag.String("run", "ours", "methods, comma-separated: ours, ours-RANKER")
+	runs := flag.String("run", "ours", "methods, comma-separated: ours, ours-RANKER (without it), keywords, bm25, bleve; all is these, and ours without each ranker")
 	flag.Parse()
 	if *fitOn != "" {
 		_, w := rag.FeatureNames()
@@ -48,6 +48,12 @@ func main() {
 		return
 	}
 	o.runs = strings.Split(*runs, ",")
+	if *runs == "all" {
+		o.runs = []string{"keywords", "bleve", "bm25", "ours"}
+		for _, r := range rag.Rankers() {
+			o.runs = append(o.runs, "ours-"+r)
+		}
+	}
 	if *repo != "" {
 		o.repos = strings.Split(*repo, ",")
 	}
@@ -62,6 +68,9 @@ func main() {
 func run(ctx context.Context, o options) error {
 	order, by, err := loadCases(o.cases, o.repos, o.limit)
 	if err != nil {
+		return err
+	}
+	if o.mirror, err = haveRepos(ctx, o.mirror, order); err != nil {
 		return err
 	}
 	scores := map[string][]Score{}
@@ -137,6 +146,24 @@ func runRepo(ctx context.Context, o options, repo string, cases []Case, scores m
 			x.Close()
 		}
 	}()
+	others := map[string]*watched{}
+	defer func() {
+		for _, b := range others {
+			b.close()
+		}
+	}()
+	for _, r := range o.runs {
+		if open := baselines[r]; open != nil {
+			b, err := open()
+			if err != nil {
+				return err
+			}
+			others[r] = &watched{b, map[string]workspace.Entry{}}
+		}
+	}
+	if len(others) > 0 {
+		o.frozen = "" // a frozen tree is not there to be read
+	}
 	for i, c := range cases {
 		cold := filepath.Join(o.frozen, c.ID)
 		if o.frozen != "" {
@@ -161,6 +188,15 @@ func runRepo(ctx context.Context, o options, repo string, cases []Case, scores m
 		}
 		if err := runCase(ctx, o, x, c, sc.Read, i, scores, dump); err != nil {
 			return err
+		}
+		for _, r := range o.runs {
+			if b := others[r]; b != nil {
+				s, err := runBaseline(ctx, b, sc, o, c)
+				if err != nil {
+					return err
+				}
+				scores[r] = append(scores[r], s)
+			}
 		}
 		if o.frozen != "" {
 			files, err := source{sc}.Files(ctx, nil)
@@ -187,6 +223,9 @@ func runCase(ctx context.Context, o options, x *rag.Index, c Case, read func(str
 		text = c.QueryPlain
 	}
 	for _, r := range o.runs {
+		if baselines[r] != nil {
+			continue
+		}
 		s, err := ours(ctx, x, c, text, r, read, o.k)
 		if err != nil {
 			return err
@@ -198,6 +237,25 @@ func runCase(ctx context.Context, o options, x *rag.Index, c Case, read func(str
 		return dumpFeatures(ctx, x, c, text, dump)
 	}
 	return nil
+}
+
+func runBaseline(ctx context.Context, b *watched, sc *workspace.Scanner, o options, c Case) (Score, error) {
+	if err := b.refresh(ctx, sc); err != nil {
+		return Score{}, err
+	}
+	text := c.Query
+	if o.plain {
+		text = c.QueryPlain
+	}
+	begin := time.Now()
+	rs, err := b.search(text, o.k)
+	if err != nil {
+		return Score{}, err
+	}
+	ms := float64(time.Since(begin).Microseconds()) / 1000
+	s := measure(c, rs, sc.Read)
+	s.QueryMS = ms
+	return s, nil
 }
 
 func ours(ctx context.Context, x *rag.Index, c Case, text, method string, read func(string) ([]byte, error), k int) (Score, error) {

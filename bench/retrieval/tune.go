@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,15 +16,17 @@ import (
 // rag/fuse.go. Fit on other repositories than those you report on.
 
 type tuneCase struct {
-	ID    string   `json:"id"`
-	Repo  string   `json:"repo"`
-	Gold  int      `json:"gold"`
-	Feats []string `json:"feats"`
-	Rows  []struct {
-		P string    `json:"p"`
-		Y int       `json:"y"`
-		X []float64 `json:"x"`
-	} `json:"rows"`
+	ID    string    `json:"id"`
+	Repo  string    `json:"repo"`
+	Gold  int       `json:"gold"`
+	Feats []string  `json:"feats"`
+	Rows  []tuneRow `json:"rows"`
+}
+
+type tuneRow struct {
+	P string    `json:"p"`
+	Y int       `json:"y"`
+	X []float64 `json:"x"`
 }
 
 func loadDump(path string) ([]tuneCase, error) {
@@ -48,7 +51,7 @@ const (
 	tuneSteps = 600
 	tuneRate  = .02
 	tuneDecay = .05 // how strongly the weights are held to where they begin
-	tuneTemp  = 6 // how sharply the fused score decides in the soft objective
+	tuneTemp  = 6   // how sharply the fused score decides in the soft objective
 )
 
 // fit maximises the likelihood that the relevant files are drawn first.
@@ -174,6 +177,27 @@ func evaluate(cases []tuneCase, w []float64) tuned {
 	return tuned{t.r5 / n, t.r10 / n, t.mrr / n, t.all10 / n}
 }
 
+// nearest keeps the candidates that have a chance to be first: that is where the
+// weights matter, and it is a third of the work.
+func nearest(cases []tuneCase, w []float64) []tuneCase {
+	const keep = 60
+	out := slices.Clone(cases)
+	for i, c := range out {
+		score := func(x []float64) float64 {
+			s := 0.0
+			for k, v := range x {
+				s += w[k] * v
+			}
+			return s
+		}
+		rows := slices.Clone(c.Rows)
+		slices.SortStableFunc(rows, func(a, b tuneRow) int { return cmp.Compare(score(b.X), score(a.X)) })
+		n := 0
+		out[i].Rows = slices.DeleteFunc(rows, func(r tuneRow) bool { n++; return n > keep && r.Y == 0 })
+	}
+	return out
+}
+
 // tune fits on one dump and reports on both; drop names features to leave out.
 func tune(fitOn, reportOn string, start []float64, drop []string) error {
 	a, err := loadDump(fitOn)
@@ -194,12 +218,14 @@ func tune(fitOn, reportOn string, start []float64, drop []string) error {
 			fixed[k], zero[k] = true, 0
 		}
 	}
-	fmt.Println("as it is, fit set:   ", evaluate(a, start))
+	fullA := a
+	a = nearest(a, start)
+	fmt.Println("as it is, fit set:   ", evaluate(fullA, start))
 	if b != nil {
 		fmt.Println("as it is, report set:", evaluate(b, start))
 	}
 	w := fit(a, zero, fixed)
-	fmt.Println("fitted, fit set:     ", evaluate(a, w))
+	fmt.Println("fitted, fit set:     ", evaluate(fullA, w))
 	if b != nil {
 		fmt.Println("fitted, report set:  ", evaluate(b, w))
 	}
@@ -212,9 +238,9 @@ func tune(fitOn, reportOn string, start []float64, drop []string) error {
 	for repo := range repos {
 		var held []tuneCase
 		left = left[:0]
-		for _, c := range a {
+		for i, c := range a {
 			if c.Repo == repo {
-				held = append(held, c)
+				held = append(held, fullA[i])
 			} else {
 				left = append(left, c)
 			}
