@@ -59,7 +59,6 @@
 // # Reading order
 //
 // event.go, model.go, project.go (the rules), ops.go (the table of ops), state.go, codec.go, log.go, text.go (with
-// text_calls.go and text_line.go). Then
-// testdata/*.txt: one story a file, with what it projects to. testdata/corpus has the same stories as JSON for the
-// reducers of other languages.
+// text_calls.go and text_line.go). Then testdata/*.txt: one story a file, with what it projects to. testdata/corpus has
+// the same stories as JSON for the reducers of other languages.
 package cycle

@@ -69,19 +69,23 @@ func (a *ask) print(rows ...string) {
 	}
 }
 
-// say tells the person something beside the answer.
+// say tells the person something beside the answer. a is nil when nothing
+// could be begun.
 func (a *ask) say(message string) {
-	if a != nil && a.screen != nil {
-		for line := range strings.SplitSeq(message, "\n") {
-			a.screen.print(a.pal.paint(cycle.InkBad, cycle.Clean(line)))
-		}
-		return
-	}
 	w := io.Writer(os.Stderr)
 	if a != nil {
 		w = a.s.err
 	}
-	fmt.Fprintln(w, "agent-lsp:", message)
+	for i, line := range cleanRows(message) {
+		switch {
+		case a != nil && a.screen != nil:
+			a.screen.print(a.pal.bad(line))
+		case i == 0:
+			fmt.Fprintln(w, "agent-lsp:", line)
+		default:
+			fmt.Fprintln(w, line)
+		}
+	}
 }
 
 // spinner is one quiet cell.
