@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -127,4 +128,35 @@ func running(t *testing.T, arg string) []string {
 		}
 	}
 	return out
+}
+
+// TestInterruptedAsk: a signal cancels the run through the protocol; the one
+// JSON object still comes, and the exit code is the shell's for Ctrl-C.
+func TestInterruptedAsk(t *testing.T) {
+	t.Parallel()
+	dir, env, nap := writeFiles(t, map[string]string{"a.txt": "hello\n"}), home(t), longNap(t)
+	cmd := exec.Command(binary, "ask", "--json", "--allow", "bash(sleep *)", `run "sleep `+nap+`"`)
+	cmd.Dir, cmd.Env = dir, env
+	var stdout, stderr tailless
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(answerWithin, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	for begun := time.Now(); len(running(t, nap)) == 0 && time.Since(begun) < answerWithin; {
+		time.Sleep(10 * time.Millisecond) // the system tells nobody when somebody else's child begins
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit code says it
+	var a answered
+	if err := json.Unmarshal(stdout, &a); err != nil {
+		t.Fatalf("%v: %s%s", err, stdout, stderr)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || a.Cycle.Status != cycle.CycleInterrupted || a.Response.Success {
+		t.Errorf("exit %d, cycle %s, success %v\n%s", code, a.Cycle.Status, a.Response.Success, stderr)
+	}
+	checkGone(t, nap)
 }
