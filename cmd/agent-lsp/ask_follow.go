@@ -288,12 +288,12 @@ func (f *followed) closeLate(now time.Time, a *ask) {
 	}()
 }
 
-// get makes a call about the question's branch.
+// ref is the question's branch.
 func (a *ask) ref() agent.SessionRef {
 	return agent.SessionRef{SessionID: a.follow.session, BranchID: a.follow.branch}
 }
 
-// outcome is the response of the question's own turn.
+// response is the answer of the question's own turn.
 func (a *ask) response() (*agent.Response, error) {
 	if r := a.follow.responses[a.follow.turn]; r != nil {
 		return r, nil
