@@ -34,8 +34,9 @@
 //   - the text is as it would be without the agent's pending hunks (the buffer
 //     was lost unsaved, or git restored the file): the hunks stay, held back
 //     until accepted.
-//   - it is something else: the person has changed it meanwhile; their change
-//     is taken as an edit of whichever of the two texts it is nearer to.
+//   - it is something else: the person has changed it meanwhile, and their change
+//     is taken as an edit of the text with the agent's hunks in it. Those that
+//     are not there any more, or never came there, vanish by that.
 //
 // # What it doesn't do
 //

@@ -23,7 +23,7 @@ type history struct {
 // fileHistory is the last operation on a file.
 type fileHistory struct {
 	opID      string
-	ours      bool // the agent's own edit, as opposed to the person's decision
+	kind      kind
 	pre, post string
 	preShown  string
 	postShown string
@@ -32,6 +32,16 @@ type fileHistory struct {
 	written   string // hash of the text that the ledger last put there
 	steps     []*cycle.FileStep
 }
+
+// kind tells operations apart by what a crash in the middle of them means.
+type kind int
+
+const (
+	kindEdit    kind = iota // by the agent
+	kindDecide              // by the person: accepts, rejects
+	kindUndo                // of a reject
+	kindRestore             // of files
+)
 
 // turn is what a turn did to files.
 type turn struct {
@@ -72,7 +82,7 @@ func (h *history) apply(e cycle.Event) {
 	switch e := e.(type) {
 	case cycle.HunksProposed:
 		h.seen(e.EditID)
-		h.step(e.EditID, true, e.File)
+		h.step(e.EditID, kindEdit, e.File)
 		h.turnStep(e)
 	case cycle.StepAmended:
 		h.amend(e)
@@ -84,7 +94,7 @@ func (h *history) apply(e cycle.Event) {
 		h.withdraw(e)
 	case cycle.HunksDecided:
 		h.seen(e.OpID)
-		h.steps(e.OpID, e.Files)
+		h.steps(e.OpID, kindDecide, e.Files)
 		h.verdict(e.Hunks, e.Decision, e.Reason, e.Time)
 		if e.Decision == string(Reject) {
 			r := reject{opID: e.OpID}
@@ -96,12 +106,12 @@ func (h *history) apply(e cycle.Event) {
 		}
 	case cycle.RejectUndone:
 		h.seen(e.OpID)
-		h.steps(e.OpID, e.Files)
+		h.steps(e.OpID, kindUndo, e.Files)
 		h.rejects = slices.DeleteFunc(h.rejects, func(r reject) bool { return r.opID == e.Undoes })
 		h.verdict(e.Hunks, "undo-reject", "", e.Time)
 	case cycle.FilesRestored:
 		h.seen(e.OpID)
-		h.steps(e.OpID, e.Files)
+		h.steps(e.OpID, kindRestore, e.Files)
 		h.restores[e.OpID] = e
 	case cycle.FileSynced:
 		f := h.entry(e.File.Path)
@@ -131,18 +141,18 @@ func (h *history) seen(id string) {
 	}
 }
 
-func (h *history) steps(opID string, files []cycle.FileStep) {
+func (h *history) steps(opID string, k kind, files []cycle.FileStep) {
 	for _, s := range files {
-		h.step(opID, false, s)
+		h.step(opID, k, s)
 	}
 }
 
-func (h *history) step(opID string, ours bool, s cycle.FileStep) {
+func (h *history) step(opID string, k kind, s cycle.FileStep) {
 	f := h.entry(s.Path)
 	if f.opID == "" {
 		f.written = s.PreShown
 	}
-	f.opID, f.ours = opID, ours
+	f.opID, f.kind = opID, k
 	f.pre, f.post, f.preShown, f.postShown = s.Pre, s.Post, s.PreShown, s.PostShown
 	f.applied, f.inBuffer = s.PreShown == s.PostShown, s.InBuffer
 	f.steps = append(f.steps, &s)
@@ -184,7 +194,7 @@ func (h *history) amend(e cycle.StepAmended) {
 		return
 	}
 	f.steps = f.steps[:len(f.steps)-1]
-	h.step(e.OpID, f.ours, e.File)
+	h.step(e.OpID, f.kind, e.File)
 	if _, tf := h.turnFileOf(e.OpID, e.File.Path); tf != nil {
 		if len(tf.opIDs) == 1 {
 			tf.pre = e.File.Pre

@@ -29,7 +29,14 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	fmt.Printf("random tests: -rapid.seed=%v\n", flag.Lookup("rapid.seed").Value)
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given && !testing.Short() {
+		if err := flag.Set("rapid.checks", fmt.Sprint(randomHistories)); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Printf("random tests: -rapid.checks=%v -rapid.seed=%v\n", flag.Lookup("rapid.checks").Value, flag.Lookup("rapid.seed").Value)
 	goleak.VerifyTestMain(m)
 }
 
@@ -45,7 +52,14 @@ type rig struct {
 }
 
 func newRig(t testing.TB, files map[string]string) *rig {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	r := newRigIn(t, t.TempDir(), files)
+	t.Cleanup(r.close)
+	return r
+}
+
+// newRigIn is for tests that make many, and close each.
+func newRigIn(t testing.TB, dir string, files map[string]string) *rig {
+	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +68,20 @@ func newRig(t testing.TB, files map[string]string) *rig {
 		r.write(name, s)
 	}
 	r.start()
-	t.Cleanup(func() { r.ws.Close() })
 	return r
+}
+
+func (r *rig) close() { r.ws.Close() }
+
+// memoryDir makes a folder on a file system in memory where there is one:
+// random tests write a lot, and what a disk does at fsync is not their subject.
+func memoryDir(t testing.TB) string {
+	dir, err := os.MkdirTemp("/dev/shm", "agent-lsp-edits-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // start makes a ledger from what is in the store and on disk.

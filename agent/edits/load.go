@@ -70,7 +70,7 @@ func (l *Ledger) loadFile(ctx context.Context, path string) error {
 	}
 	switch {
 	case h.applied || now.hash == h.postShown:
-	case now.hash == h.preShown && !(h.ours && h.inBuffer):
+	case now.hash == h.preShown && !(h.kind == kindEdit && h.inBuffer):
 		return l.unfinished(ctx, f, h, pre, post)
 	default:
 		f.unsure = &h
@@ -106,7 +106,7 @@ func (l *Ledger) unfinished(ctx context.Context, f *file, h fileHistory, pre, po
 	l.mu.Lock()
 	f.state = pre
 	l.mu.Unlock()
-	if h.ours {
+	if h.kind == kindEdit {
 		return l.record(ctx, l.withdrawn(f, h))
 	}
 	if err := l.sync(f); err != nil {
@@ -126,7 +126,10 @@ func (l *Ledger) withdrawn(f *file, h fileHistory) cycle.EditWithdrawn {
 }
 
 // makeSure decides by the text that was found whether an operation had been
-// carried out. Where the person has been there since, nothing is redone.
+// carried out. Where the person has been there since, nothing is redone, and of
+// two states that may be right the one is taken that knows more of what the
+// person wrote: an agent's deletion must not pass for theirs. Hunks that then
+// turn out not to be in the text vanish by themselves.
 func (l *Ledger) makeSure(f *file, now string, exists bool) error {
 	h := *f.unsure
 	f.unsure = nil
@@ -142,7 +145,13 @@ func (l *Ledger) makeSure(f *file, now string, exists bool) error {
 	if exists {
 		hash = text.Hash(now)
 	}
-	if hash == h.postShown || hash != h.preShown && !nearer(pre, post, now) {
+	switch {
+	case hash == h.postShown:
+		return nil
+	case hash == h.preShown:
+	case h.kind == kindEdit || h.kind == kindUndo:
+		return nil
+	case h.kind == kindRestore && !nearer(pre, post, now):
 		return nil
 	}
 	l.mu.Lock()

@@ -136,8 +136,10 @@ type noSaver struct{ edits.Editor }
 // TestLoadIsTheLiveState: after any operations on files that are not open, a
 // ledger that loads the log is the one that wrote it.
 func TestLoadIsTheLiveState(t *testing.T) {
+	dir := memoryDir(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := newRig(t, map[string]string{"a.txt": "one\ntwo\nthree\nfour\n", "b.txt": "five\nsix\n"})
+		r := newRigIn(t, emptied(t, dir), map[string]string{"a.txt": "one\ntwo\nthree\nfour\n", "b.txt": "five\nsix\n"})
+		defer r.close()
 		s := &sim{rig: r, t: rt, typed: map[string]map[string]bool{}, names: []string{"a.txt", "b.txt", "new.txt"}, alone: true}
 		for _, n := range s.names {
 			s.typed[n] = map[string]bool{}

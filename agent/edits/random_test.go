@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,8 +19,12 @@ import (
 	"github.com/agent-lsp/agent-lsp/tools"
 )
 
-// ledgerSteps is how long one random history is; rapid makes a hundred.
-const ledgerSteps = 40
+// A random test makes randomHistories histories of ledgerSteps steps, 100,000
+// in all, unless -rapid.checks or -short says otherwise.
+const (
+	randomHistories = 1000
+	ledgerSteps     = 100
+)
 
 var token = regexp.MustCompile(`«.»`)
 
@@ -353,9 +358,25 @@ func (s *sim) check() {
 	}
 }
 
+// emptied clears a folder for the next history.
+func emptied(t *testing.T, dir string) string {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 func TestRandomLedger(t *testing.T) {
+	dir := memoryDir(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := newRig(t, map[string]string{"a.txt": "one\ntwo\nthree\nfour\n", "b.txt": "five\nsix\n"})
+		r := newRigIn(t, emptied(t, dir), map[string]string{"a.txt": "one\ntwo\nthree\nfour\n", "b.txt": "five\nsix\n"})
+		defer r.close()
 		s := &sim{rig: r, t: rt, typed: map[string]map[string]bool{}, names: []string{"a.txt", "b.txt", "new.txt"}}
 		r.editor.Late = rapid.Bool().Draw(rt, "late")
 		for _, n := range s.names {
@@ -371,8 +392,10 @@ func TestRandomLedger(t *testing.T) {
 // in one operation: as if the program had died right after, or right before,
 // the text was touched.
 func TestRandomCrash(t *testing.T) {
+	dir := memoryDir(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := newRig(t, map[string]string{"a.txt": "one\ntwo\nthree\nfour\n"})
+		r := newRigIn(t, emptied(t, dir), map[string]string{"a.txt": "one\ntwo\nthree\nfour\n"})
+		defer r.close()
 		s := &sim{rig: r, t: rt, typed: map[string]map[string]bool{"a.txt": {}}, names: []string{"a.txt"}}
 		for range 6 {
 			switch s.int(3, "do") {

@@ -32,7 +32,7 @@ type target struct {
 }
 
 // Checkpoints lists the turns that changed files, oldest first; "" is all
-// sessions'.
+// sessions'. Turns of which nothing is left to restore are left out.
 func (l *Ledger) Checkpoints(sessionID string) []Checkpoint {
 	l.mu.Lock()
 	var ids []turn
@@ -45,9 +45,11 @@ func (l *Ledger) Checkpoints(sessionID string) []Checkpoint {
 	var out []Checkpoint
 	for _, t := range ids {
 		c := Checkpoint{TurnID: t.turnID, SessionID: t.sessionID, Time: t.time}
-		if r, err := l.PreviewRestore(t.turnID); err == nil {
-			c.Files = append(r.Files, r.Skipped...)
+		r, err := l.PreviewRestore(t.turnID)
+		if err == nil && !slices.ContainsFunc(append(r.Files, r.Skipped...), func(f FileChange) bool { return f.Skipped != skipSame }) {
+			continue
 		}
+		c.Files = append(r.Files, r.Skipped...)
 		out = append(out, c)
 	}
 	return out
