@@ -24,14 +24,15 @@ type lexScores struct {
 	best           []float64
 	symDef, symKey []float64
 	dir, base      []float64
-	chunks         []chunkScore   // only those with a score
-	byFile         map[uint32]int // first of a file's in chunks, which are sorted
-	terms          []termStat     // one per query term
+	chunks         []chunkScore // only those with a score
+	first          []int32      // by file id: 1 + the index of one of its chunks, 0 for none
+	terms          []termStat   // one per query term
 }
 
 type chunkScore struct {
 	ref   docRef
 	score float64
+	next  int32 // like lexScores.first: another chunk of the file
 }
 
 type termStat struct {
@@ -208,33 +209,26 @@ func (s *lexScorer) coverage(out *lexScores, terms []queryTerm) {
 	}
 }
 
-// collect gives each file its best chunks.
+// collect gives each file its best chunk, and threads all of its chunks together.
 func (s *lexScorer) collect(out *lexScores, touched []globalDoc) {
 	out.chunks = make([]chunkScore, len(touched))
+	out.first = make([]int32, len(s.t.byID))
 	for i, h := range touched {
-		out.chunks[i] = chunkScore{h.ref, s.score[h.n]}
-	}
-	slices.SortFunc(out.chunks, func(a, b chunkScore) int {
-		return cmp.Or(cmp.Compare(a.ref.file, b.ref.file), cmp.Compare(b.score, a.score), cmp.Compare(a.ref.chunk, b.ref.chunk))
-	})
-	out.byFile = map[uint32]int{}
-	for i, c := range out.chunks {
-		if _, ok := out.byFile[c.ref.file]; !ok {
-			out.byFile[c.ref.file] = i
-			out.best[c.ref.file] = c.score
-		}
+		c := chunkScore{ref: h.ref, score: s.score[h.n], next: out.first[h.ref.file]}
+		out.chunks[i] = c
+		out.first[h.ref.file] = int32(i) + 1
+		out.best[h.ref.file] = math.Max(out.best[h.ref.file], c.score)
 	}
 }
 
 // chunksOf gives a file's chunks that have a score, best first.
 func (l *lexScores) chunksOf(file uint32) []chunkScore {
-	i, ok := l.byFile[file]
-	if !ok {
-		return nil
+	var out []chunkScore
+	for i := l.first[file]; i > 0; i = l.chunks[i-1].next {
+		out = append(out, l.chunks[i-1])
 	}
-	j := i
-	for j < len(l.chunks) && l.chunks[j].ref.file == file {
-		j++
-	}
-	return l.chunks[i:j]
+	slices.SortFunc(out, func(a, b chunkScore) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ref.chunk, b.ref.chunk))
+	})
+	return out
 }

@@ -202,11 +202,43 @@ func (k *ranking) hideEmpty(score []float64) {
 	}
 }
 
-// byScore orders positions by score, and by position where it is the same.
+// maxOrder is how many of the best files are put in order at all. More than an
+// answer holds, so that filters have something to choose from.
+const maxOrder = 1000
+
+// byScore gives the positions of the best scores, best first, and by position where
+// they are the same.
 func byScore(s []float64) []int {
-	o := make([]int, len(s))
-	for i := range o {
-		o[i] = i
+	before := func(a, b int) bool { return s[a] > s[b] || s[a] == s[b] && a < b }
+	o := make([]int, 0, min(len(s), maxOrder+1))
+	sift := func(i int) { // the root is the last in order
+		for {
+			c := 2*i + 1
+			if c >= len(o) {
+				return
+			}
+			if c+1 < len(o) && before(o[c], o[c+1]) {
+				c++
+			}
+			if !before(o[i], o[c]) {
+				return
+			}
+			o[i], o[c] = o[c], o[i]
+			i = c
+		}
+	}
+	for i := range s {
+		switch {
+		case len(o) < maxOrder:
+			if o = append(o, i); len(o) == maxOrder {
+				for j := len(o) / 2; j >= 0; j-- {
+					sift(j)
+				}
+			}
+		case before(i, o[0]):
+			o[0] = i
+			sift(0)
+		}
 	}
 	slices.SortFunc(o, func(a, b int) int { return cmp.Or(cmp.Compare(s[b], s[a]), cmp.Compare(a, b)) })
 	return o

@@ -75,6 +75,8 @@ func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, pe
 	lent := lineTerms{}
 	var out []scoredWindow
 	opened, bytes := 0, 0
+	tc := queryTerms.Get().(*termCache)
+	defer queryTerms.Put(tc)
 	rank := -1
 	for _, i := range order {
 		if total[i] <= 0 || rank+1 == want {
@@ -82,6 +84,9 @@ func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, pe
 		}
 		if !filters.allows(k.t.sorted[i].path) {
 			continue
+		}
+		if enough(out, want, total[i]/top) {
+			break
 		}
 		rank++
 		if err := ctx.Err(); err != nil {
@@ -100,7 +105,7 @@ func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, pe
 			if rank >= anchorFiles {
 				own = own.with(lent, anchorWeight)
 			}
-			ws = windows(e, lines, k.lex.chunksOf(e.id), own, perFile)
+			ws = windows(tc, e, lines, k.lex.chunksOf(e.id), own, perFile)
 			if rank < anchorFiles && len(ws) > 0 {
 				lend(lent, e, lines, ws, 1/float64(rank+1))
 			}
@@ -123,6 +128,21 @@ func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, pe
 		items = append(items, k.item(s, why))
 	}
 	return items, nil
+}
+
+// enough says that no window of a file with that value, nor of any after it, can
+// come among the first so many.
+func enough(have []scoredWindow, want int, value float64) bool {
+	if len(have) < want {
+		return false
+	}
+	n := 0
+	for _, s := range have {
+		if s.value >= value {
+			n++
+		}
+	}
+	return n >= want
 }
 
 // lend collects the names that a good file's windows are about.

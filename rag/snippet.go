@@ -37,8 +37,7 @@ type lineTerms map[string]float64
 
 // windows picks up to n windows of a file, best first. chunks are its best chunks;
 // none means that the whole file is looked at, up to as many lines.
-func windows(e *entry, lines []string, chunks []chunkScore, terms lineTerms, n int) []window {
-	var tc termCache
+func windows(tc *termCache, e *entry, lines []string, chunks []chunkScore, terms lineTerms, n int) []window {
 	todo := make([]bool, len(lines))
 	mark := func(a, b int) {
 		for i := max(a, 1); i <= min(b, len(lines)); i++ {

@@ -1,6 +1,9 @@
 package rag
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // Limits of the tokenizer. What is longer is data, not language.
 const (
@@ -94,13 +97,17 @@ func splitIdent(id string) []string {
 	return out
 }
 
-// terms gives the terms of one identifier: its parts, then, if it has several,
-// the whole. The result is shared and must not be changed.
+// termCache remembers the terms of identifiers. It belongs to one goroutine.
 type termCache struct {
 	m         map[string][]string
 	body, sym *counter // see analyze
 }
 
+// queryTerms keeps the caches of queries, which meet the same identifiers again.
+var queryTerms = sync.Pool{New: func() any { return new(termCache) }}
+
+// terms gives the terms of one identifier: its parts, then, if it has several,
+// the whole. The result is shared and must not be changed.
 func (tc *termCache) terms(raw string) []string {
 	if ts, ok := tc.m[raw]; ok {
 		return ts
@@ -108,7 +115,7 @@ func (tc *termCache) terms(raw string) []string {
 	id := strings.Clone(raw) // raw is a part of a whole file, which must not stay
 	ts := identTerms(id)
 	if tc.m == nil || len(tc.m) >= maxCacheTerms {
-		tc.m = make(map[string][]string, 4096)
+		tc.m = map[string][]string{}
 	}
 	tc.m[id] = ts
 	return ts
