@@ -3,7 +3,9 @@ package edits_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -109,6 +111,21 @@ func TestLoad(t *testing.T) {
 				t.Error("a second restart found something left to do")
 			}
 		})
+	}
+}
+
+// TestLargeState: states that are stored packed come back.
+func TestLargeState(t *testing.T) {
+	var b strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	r := newRig(t, map[string]string{"f": b.String()})
+	r.mustChange("t1", edits.ModeReview, "f", "line 7000\n", "LINE\n")
+	r.start()
+	r.eq("hunks", r.hunks(), `f:7000-7001 "line 7000\n"→"LINE\n" pending`)
+	if n := r.store.Size(); n > b.Len() {
+		t.Errorf("two states of %d bytes take %d", b.Len(), n)
 	}
 }
 

@@ -105,8 +105,8 @@ func (l *Ledger) stepRecord(f *file, pre, post review.File) (cycle.FileStep, err
 	rec := cycle.FileStep{Path: f.place.Path, PreShown: shownHash(pre), PostShown: shownHash(post)}
 	_, rec.InBuffer = l.ws.Doc(f.place)
 	var err error
-	if rec.Pre, err = l.blobs.Put(pre.Encode()); err == nil {
-		rec.Post, err = l.blobs.Put(post.Encode())
+	if rec.Pre, err = l.putState(pre); err == nil {
+		rec.Post, err = l.putState(post)
 	}
 	if err != nil {
 		return rec, fmt.Errorf("%w: %w", ErrStore, err)

@@ -107,7 +107,7 @@ func (l *Ledger) DidSave(uri string) error {
 	if state.Plain() && last == "" {
 		return nil
 	}
-	hash, err := l.blobs.Put(state.Encode())
+	hash, err := l.putState(state)
 	if err != nil || hash == last {
 		return err
 	}

@@ -325,15 +325,3 @@ func (l *Ledger) TurnDiff(turnID string) map[string]string {
 	}
 	return out
 }
-
-// state reads a stored review state; "" is a file that was never there.
-func (l *Ledger) state(hash string) (review.File, error) {
-	if hash == "" {
-		return review.File{}, nil
-	}
-	data, err := l.blobs.Get(hash)
-	if err != nil {
-		return review.File{}, err
-	}
-	return review.Decode(data)
-}

@@ -76,6 +76,17 @@ func (s *Store) Cut(n int) {
 	s.log = s.log[:n]
 }
 
+// Size is the number of bytes of all blobs.
+func (s *Store) Size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, b := range s.blobs {
+		n += len(b)
+	}
+	return n
+}
+
 // Put is edits.Blobs.
 func (s *Store) Put(data []byte) (string, error) {
 	s.mu.Lock()
