@@ -102,6 +102,8 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 		k.x[f] = make([]float64, len(t.sorted))
 	}
 	k.x[featFocus] = k.focusValues(focus)
+	// A question that says nothing findable ("what is this?") is about the whole.
+	vague := !slices.ContainsFunc(lex.terms, func(s termStat) bool { return s.df > 0 })
 	asksTests := slices.ContainsFunc(p.terms, func(q queryTerm) bool { return q.text == "test" || q.text == "spec" })
 	for i, e := range t.sorted {
 		x := func(f feature, v float64) { k.x[f][i] = v }
@@ -110,6 +112,9 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 		x(featDir, lex.dir[e.id])
 		x(featBase, lex.base[e.id])
 		x(featNamed, namedIn(p.paths, e.path))
+		if vague && e.dir == "" && e.stem == "readme" {
+			x(featNamed, 1)
+		}
 		x(featSymbol, lex.symDef[e.id])
 		x(featDefinition, lex.symKey[e.id])
 		x(featMention, lex.code[e.id])

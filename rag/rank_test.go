@@ -1,0 +1,67 @@
+package rag
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// The rank of the file that a person would want is under version control: a change of
+// the fusion shows here as a diff, question by question.
+func TestRankGolden(t *testing.T) {
+	const golden = "testdata/rank/queries.txt"
+	a, err := txtar.ParseFile("testdata/rank/corpus.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := newMemory(nil)
+	for _, f := range a.Files {
+		src.put(f.Name, string(f.Data))
+	}
+	x := indexed(t, src)
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	rr, n := 0.0, 0
+	for ln := range strings.Lines(string(want)) {
+		ln = strings.TrimSuffix(ln, "\n")
+		if strings.HasPrefix(ln, "#") || ln == "" {
+			if !strings.HasPrefix(ln, "# mean") {
+				fmt.Fprintln(&got, ln)
+			}
+			continue
+		}
+		head, query, ok := strings.Cut(ln, " | ")
+		_, file, ok2 := strings.Cut(head, " ")
+		if !ok || !ok2 || src.files[file] == "" {
+			t.Fatalf("not a line of RANK FILE | QUERY: %q", ln)
+		}
+		rank := slices.Index(itemPaths(search(t, x, query)), file) + 1
+		n++
+		if rank > 0 {
+			rr += 1 / float64(rank)
+		}
+		fmt.Fprintf(&got, "%d %s | %s\n", rank, file, query)
+	}
+	fmt.Fprintf(&got, "# mean reciprocal rank %.3f of %d\n", rr/float64(n), n)
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(string(want), got.String()); d != "" {
+		t.Errorf("ranks have changed (-golden +now):\n%s", d)
+	}
+	if rr/float64(n) < .8 {
+		t.Errorf("mean reciprocal rank %.3f", rr/float64(n))
+	}
+}
