@@ -65,12 +65,14 @@ func TestConcurrent(t *testing.T) {
 	go func() {
 		defer wg.Done()
 		for i := range 60 {
-			s, _ := r.editor.Text(r.abs("a"))
 			line := fmt.Sprintf("typed %d\n", i)
-			at := strings.Index(s, "section 39\n")
-			if err := r.editor.Edit(r.abs("a"), []text.Edit{{Start: at, End: at, New: line}}); err == nil {
-				typed = append(typed, line)
+			if err := r.editor.Type(r.abs("a"), func(s string) []text.Edit {
+				at := strings.Index(s, "section 39\n")
+				return []text.Edit{{Start: at, End: at, New: line}}
+			}); err != nil {
+				t.Error(err)
 			}
+			typed = append(typed, line)
 			r.l.Hunks(edits.Filter{})
 		}
 	}()

@@ -53,7 +53,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-func first(_ Doc, err error) error                     { return err }
+func first(_ Doc, err error) error                    { return err }
 func second(_, _ Doc, _ []text.Edit, err error) error { return err }
 
 // TestOverlayFollowsTheEditor: changes in any encoding lead to the editor's text.

@@ -48,6 +48,7 @@ type Editor struct {
 	to   Receiver
 	enc  text.Encoding
 	bufs map[string]*buffer // by path
+	late []func()           // notifications that were not sent yet
 	wg   sync.WaitGroup
 	errs []error
 }
@@ -66,7 +67,7 @@ func NewEditor(enc text.Encoding) *Editor { return &Editor{enc: enc, bufs: map[s
 func (e *Editor) Connect(to Receiver) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.to = to
+	e.to, e.late = to, nil
 	for _, b := range e.bufs {
 		e.failed(to.DidOpen(b.uri, b.version, b.text))
 	}
@@ -100,6 +101,7 @@ func (e *Editor) Open(path string) {
 	_, s := workspace.SplitBOM(string(data))
 	b := &buffer{uri: workspace.PathURI(path), path: path, version: 1, text: s}
 	e.bufs[path] = b
+	e.flush()
 	e.failed(e.to.DidOpen(b.uri, b.version, b.text))
 }
 
@@ -115,12 +117,18 @@ func (e *Editor) Text(path string) (string, bool) {
 
 // Edit is the person typing: edits of the buffer's text, one undo step.
 func (e *Editor) Edit(path string, list []text.Edit) error {
+	return e.Type(path, func(string) []text.Edit { return list })
+}
+
+// Type is Edit for edits that depend on what is in the buffer at the moment.
+func (e *Editor) Type(path string, typing func(s string) []text.Edit) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	b := e.bufs[path]
 	if b == nil {
 		return fmt.Errorf("%s is not open", path)
 	}
+	list := typing(b.text)
 	now, err := text.Apply(b.text, list)
 	if err != nil || now == b.text {
 		return err
@@ -146,7 +154,17 @@ func changes(s string, list []text.Edit, enc text.Encoding) []workspace.Change {
 func (e *Editor) set(b *buffer, now string, c []workspace.Change) {
 	b.text = now
 	b.version++
+	e.flush()
 	e.failed(e.to.DidChange(b.uri, b.version, c))
+}
+
+// flush sends what is late: notifications never overtake each other. mu must
+// be held.
+func (e *Editor) flush() {
+	for _, tell := range e.late {
+		tell()
+	}
+	e.late = nil
 }
 
 // Undo takes the buffer's last step back; false when there is none.
@@ -197,6 +215,7 @@ func (e *Editor) save(path string) error {
 	if err := os.WriteFile(path, []byte(s), 0o644); err != nil {
 		return err
 	}
+	e.flush()
 	e.failed(e.to.DidSave(b.uri))
 	return nil
 }
@@ -207,6 +226,7 @@ func (e *Editor) Close(path string) {
 	defer e.mu.Unlock()
 	if b := e.bufs[path]; b != nil {
 		delete(e.bufs, path)
+		e.flush()
 		e.failed(e.to.DidClose(b.uri))
 	}
 }
@@ -215,7 +235,7 @@ func (e *Editor) Close(path string) {
 func (e *Editor) Crash() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.bufs = map[string]*buffer{}
+	e.bufs, e.late = map[string]*buffer{}, nil
 }
 
 // ApplyEdit is the server's workspace/applyEdit.
@@ -255,18 +275,19 @@ func (e *Editor) ApplyEdit(_ context.Context, _ string, docs []edits.DocEdit) (b
 		tell := func(uri string, version int32) func() {
 			return func() { e.failed(e.to.DidChange(uri, version, c)) }
 		}(b.uri, b.version)
-		if !e.Late {
-			tell()
-			continue
-		}
-		e.wg.Add(1)
-		go func() {
-			defer e.wg.Done()
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			tell()
-		}()
+		e.late = append(e.late, tell)
 	}
+	if !e.Late {
+		e.flush()
+		return true, nil
+	}
+	e.wg.Add(1)
+	go func() {
+		defer e.wg.Done()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.flush()
+	}()
 	return true, nil
 }
 
