@@ -87,6 +87,22 @@ function M.new(size)
   end
 
   --- Waits until the screen shows a Lua pattern.
+  --- What the current window shows, row by row.
+  function self.window()
+    child.cmd("redraw")
+    return child.lua_get([[(function()
+      local out, at = {}, vim.fn.win_screenpos(0)
+      for row = at[1], at[1] + vim.api.nvim_win_get_height(0) - 1 do
+        local line = {}
+        for column = at[2], at[2] + vim.api.nvim_win_get_width(0) - 1 do
+          line[#line + 1] = vim.fn.screenstring(row, column)
+        end
+        out[#out + 1] = (table.concat(line):gsub("%s+$", ""))
+      end
+      return out
+    end)()]])
+  end
+
   function self.sees(pattern)
     local deadline = vim.uv.hrtime() + M.WAIT_MS * 1e6
     local screen
@@ -126,7 +142,7 @@ function M.new(size)
   function self.marks(kind, bufnr)
     local list = child.lua_get(([[vim.tbl_map(function(m)
       local d = m[4]
-      return d.virt_lines and { m[2], "deleted", (d.virt_lines[1][2][1]:gsub("%%s+$", "")) }
+      return d.virt_lines and d.virt_lines[1][2][2] == "AgentLspDelete" and { m[2], "deleted", (d.virt_lines[1][2][1]:gsub("%%s+$", "")) }
         or d.line_hl_group and { m[2], "added", d.sign_text }
         or { m[2], d.virt_text and "hint" or "sign" }
     end, vim.api.nvim_buf_get_extmarks(%d, require("agent-lsp.review").NS, 0, -1, { details = true }))]]):format(bufnr or 0))

@@ -7,6 +7,7 @@ local M = {}
 
 local BAR_CELLS = 32
 local SHORT_ID = 7
+local REASON_CELLS = 10
 M.SECTIONS = { "system", "instructions", "pinned", "memory", "summary", "history", "retrieval", "focus", "reflection", "request" }
 local SHORT = { instructions = "instr", reflection = "reflect" }
 
@@ -109,16 +110,15 @@ function M.rows(plan, opts)
     local label = (plan.labels or {})[item.id] or { label = item.id }
     local name = text.first_line(label.label)
     local why = rankers(label.why, g)
-    local reason = item.reason
-    if (item.detail or "") ~= "" then
-      reason = reason .. ": " .. text.first_line(item.detail)
-    end
+    local said = {}
     if label.pinned and item.reason ~= "pinned" then
-      reason = reason .. g.between .. "pinned"
+      said[1] = "pinned"
     end
-    if why ~= "" then
-      reason = reason .. g.between .. why
+    local detail = text.first_line(item.detail or "")
+    for _, words in ipairs(included and { why, detail } or { detail, why }) do
+      said[#said + 1] = words ~= "" and words or nil
     end
+    local reason = text.pad(item.reason, REASON_CELLS) .. " " .. table.concat(said, g.between)
     local row = {
       { included and "in   " or "out  ", included and "AgentLspIn" or "AgentLspOut" },
       { text.pad(item.section, section_cells) .. "  ", M.group(item.section) },

@@ -71,8 +71,12 @@ function M.answer(p)
   elseif p.op == "format" then
     params.options = { tabSize = vim.bo[bufnr].tabstop, insertSpaces = vim.bo[bufnr].expandtab }
   end
+  local got, waiting = nil, false
   local function done(err, result)
-    coroutine.resume(co, { err = err, result = result })
+    got = { err = err, result = result }
+    if waiting then
+      coroutine.resume(co)
+    end
   end
   local sent
   if vim.fn.has("nvim-0.11") == 1 then
@@ -83,7 +87,10 @@ function M.answer(p)
   if not sent then
     return vim.NIL
   end
-  local got = coroutine.yield()
+  if not got then -- a server inside the editor may have answered already
+    waiting = true
+    coroutine.yield()
+  end
   if got.err or got.result == nil then
     return vim.NIL
   end

@@ -16,10 +16,12 @@ local M = {}
 ---@field gutter integer cells before the text
 ---@field tabstop integer
 ---@field ascii? boolean
+---@field room? fun(row: integer): integer cells free behind a row's text; absent: enough
 ---@field current? string the hunk that the cursor is on: it shows its keys
----@field keys? string what the current hunk says after its number
+---@field keys? string[] what the current hunk says after its number, the most needed first
 ---@field why? table<string, string> by call id: the step that made it
 
+local KEYS_MIN = 2 -- that a hint names even where there is little room
 local MARK_PRIORITY = 180 -- above syntax (100) and semantic tokens (125), below diagnostics' text
 
 --- The lines of a text; a final line break begins no line.
@@ -103,9 +105,9 @@ local function virtual(lines, sign, sign_group, group, o)
   return out
 end
 
---- "hunk 2 of 3 · ]x next · …"
-local function hint(h, index, total, o)
-  local g = glyphs.set(o.ascii)
+--- What a hunk says of itself.
+---@return string[]
+local function heading(h, index, total)
   local words = { ("hunk %d of %d"):format(index, total) }
   if h.held then
     words[#words + 1] = "not written until accepted"
@@ -116,16 +118,33 @@ local function hint(h, index, total, o)
   if h.status == "conflict" then
     words[#words + 1] = "conflict: you changed these lines too"
   end
-  if o.current == h.hunkId then
-    if o.keys and o.keys ~= "" then
-      words[#words + 1] = o.keys
+  return words
+end
+
+--- The hint and the row at whose end it has room: the last row of the hunk that
+--- takes it, first with everything said, then with less. Nil: none; then it
+--- gets a line of its own, whether the cursor is there or not, so that moving
+--- the cursor shifts nothing.
+---@return string words, integer? row
+local function hint(h, index, total, first, last, o)
+  local g = glyphs.set(o.ascii)
+  local base = heading(h, index, total)
+  local more = vim.list_extend({}, o.keys or {})
+  local why = o.why and h.callId and o.why[h.callId]
+  more[#more + 1] = why and "why: " .. why
+  local words, row
+  for n = #more, math.min(KEYS_MIN, #more), -1 do
+    words = "  " .. table.concat(vim.list_extend(vim.list_extend({}, base), more, 1, n), g.between)
+    for r = last, first, -1 do
+      if not row and (not o.room or o.room(r) >= text.width(words)) then
+        row = r
+      end
     end
-    local why = o.why and h.callId and o.why[h.callId]
-    if why then
-      words[#words + 1] = "why: " .. why
+    if row then
+      break
     end
   end
-  return { { "  " .. table.concat(words, g.between), "AgentLspHint" } }
+  return o.current == h.hunkId and words or "  " .. table.concat(base, g.between), row
 end
 
 ---@param h agent_lsp.Hunk
@@ -180,8 +199,13 @@ local function marks_of(h, index, total, o)
     local marker = h.held and { g.plus, "AgentLspAddSign" } or { g.minus, "AgentLspDeleteSign" }
     add(first, { sign_text = marker[1], sign_hl_group = conflict and "AgentLspConflictSign" or marker[2] })
   end
-  local hint_row = empty and first or after - 1
-  add(hint_row, { virt_text = hint(h, index, total, o), virt_text_pos = "eol", hl_mode = "combine" })
+  local last = math.min(empty and first or after - 1, last_row)
+  local words, row = hint(h, index, total, math.min(first, last), last, o)
+  if row then
+    add(row, { virt_text = { { words, "AgentLspHint" } }, virt_text_pos = "eol", hl_mode = "combine" })
+  else
+    add(last, { virt_lines = { { { (" "):rep(o.gutter) }, { words, "AgentLspHint" } } }, virt_lines_leftcol = true })
+  end
   return out
 end
 

@@ -1,4 +1,4 @@
---- A buffer of rows to read and search, in a split above the others' height.
+--- A buffer of rows to read and search, in a split over the whole width.
 local M = {}
 
 local NS = vim.api.nvim_create_namespace("agent_lsp_page")
@@ -45,7 +45,7 @@ function M.open(name, rows, opts)
   if win == -1 then
     vim.api.nvim_set_current_win(require("agent-lsp.panel").file_window())
     local height = math.max(8, math.min(#rows + 1, math.floor(vim.o.lines * 0.6)))
-    vim.cmd("belowright " .. height .. "split")
+    vim.cmd("botright " .. height .. "split")
     win = vim.api.nvim_get_current_win()
     vim.api.nvim_win_set_buf(win, buf)
     require("agent-lsp.panel").plain_window(win)

@@ -301,7 +301,12 @@ function M.draw()
   scheduled = true
   vim.defer_fn(function()
     scheduled = false
-    M.draw_now()
+    local ok, fault = pcall(M.draw_now)
+    if not ok and tostring(fault):find("E565", 1, true) then
+      M.draw() -- somebody's completion holds the text: later
+    elseif not ok then
+      error(fault, 0)
+    end
   end, DRAW_MS)
 end
 

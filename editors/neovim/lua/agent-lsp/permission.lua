@@ -66,7 +66,7 @@ function M.lines(p, ascii)
   local always = option(p, "allow_always")
   if always then
     local rule = always.name:gsub("^Always allow ", ""):gsub(" = allow$", "")
-    keys[#keys + 1] = "[a] always: " .. rule 
+    keys[#keys + 1] = "[a] always: " .. rule
   end
   if option(p, "reject_once") then
     keys[#keys + 1] = "[n] no"

@@ -7,7 +7,6 @@ local glyphs = require("agent-lsp.glyphs")
 local M = {}
 
 local LINES_MAX = 12 -- that the window grows to
-local COMPLETE_MS = 600 -- for the server to answer a completion
 local HISTORY_MAX = 200
 
 ---@type integer? buffer
@@ -194,52 +193,50 @@ function M.layout()
   end
 end
 
---- 'omnifunc' and 'completefunc': the server proposes.
----@param findstart integer
-function M.complete(findstart)
+--- Asks the server for completions and shows them if nothing was typed since.
+local function propose()
   local s = client.current
-  local lsp = s and client.lsp(s)
-  if findstart == 1 then
-    M.found = nil
-    if not lsp then
-      return -3
-    end
-    local cursor = vim.api.nvim_win_get_cursor(0)
-    local lines = vim.api.nvim_buf_get_lines(M.buf, 0, -1, false)
-    local before = 0
-    for i = 1, cursor[1] - 1 do
-      before = before + #lines[i] + 1
-    end
-    local params = s:ref({ text = table.concat(lines, "\n"), offset = before + cursor[2] })
-    local got
-    s.gate.request("agent/complete", params, function(_, r)
-      got = r or { items = {}, start = before + cursor[2] }
-    end)
-    if not vim.wait(COMPLETE_MS, function()
-      return got ~= nil
-    end, 5) or #got.items == 0 then
-      return -3
-    end
-    M.found = got.items
-    return math.max(0, got.start - before)
-  end
-  local out = {}
-  for _, item in ipairs(M.found or {}) do
-    out[#out + 1] = { word = item.insert, abbr = item.label, menu = item.detail or "", kind = item.kind:sub(1, 1), dup = 1 }
-  end
-  return out
-end
-
---- Offers completions when one of their signs begins a word.
-local function offer()
-  if vim.fn.pumvisible() == 1 or vim.fn.mode() ~= "i" then
+  if not s or vim.api.nvim_get_current_buf() ~= M.buf then
     return
   end
-  local col = vim.api.nvim_win_get_cursor(0)[2]
-  local before = vim.api.nvim_get_current_line():sub(1, col)
-  local first_line = vim.api.nvim_win_get_cursor(0)[1] == 1
-  if before:match("^[@#]%S*$") or before:match("%s[@#]%S*$") or (first_line and before:match("^/%S*$")) then
-    vim.api.nvim_feedkeys(vim.keycode("<C-x><C-u>"), "n", false)
+  local cursor = vim.api.nvim_win_get_cursor(0)
+  local lines = vim.api.nvim_buf_get_lines(M.buf, 0, -1, false)
+  local before = 0
+  for i = 1, cursor[1] - 1 do
+    before = before + #lines[i] + 1
+  end
+  local words = table.concat(lines, "\n")
+  s.gate.request("agent/complete", s:ref({ text = words, offset = before + cursor[2] }), function(_, r)
+    local now = vim.fn.mode() == "i" and vim.api.nvim_get_current_buf() == M.buf and vim.api.nvim_win_get_cursor(0)
+    if not r or not now or now[1] ~= cursor[1] or now[2] ~= cursor[2] or M.text() ~= words or r.start < before then
+      return
+    end
+    local items = {}
+    for _, item in ipairs(r.items) do
+      items[#items + 1] = { word = item.insert, abbr = item.label, menu = item.detail or "", kind = item.kind:sub(1, 1), dup = 1 }
+    end
+    if #items > 0 or vim.fn.pumvisible() == 1 then
+      vim.fn.complete(r.start - before + 1, items)
+    end
+  end)
+end
+
+--- 'omnifunc' and 'completefunc': what the server proposes comes when it answers.
+---@param findstart integer
+function M.complete(findstart)
+  if findstart == 1 then
+    vim.schedule(propose)
+    return -3
+  end
+  return {}
+end
+
+--- Offers completions while a word is written that one of their signs begins.
+local function offer()
+  local cursor = vim.api.nvim_win_get_cursor(0)
+  local before = vim.api.nvim_get_current_line():sub(1, cursor[2])
+  if before:match("^[@#]%S*$") or before:match("%s[@#]%S*$") or (cursor[1] == 1 and before:match("^/%S*$")) then
+    propose()
   end
 end
 
@@ -293,12 +290,28 @@ local function create()
   M.buf = buf
   keys(buf)
   local group = vim.api.nvim_create_augroup("agent_lsp_prompt", {})
-  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+  local menu ---@type string? the person's own, while the prompt's holds
+  vim.api.nvim_create_autocmd("InsertEnter", {
+    group = group,
+    buffer = buf,
+    callback = function()
+      menu = menu or vim.o.completeopt
+      vim.o.completeopt = "menuone,noinsert,noselect" -- proposals come by themselves and must write nothing
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "InsertLeave", "BufLeave" }, {
+    group = group,
+    buffer = buf,
+    callback = function()
+      vim.o.completeopt, menu = menu or vim.o.completeopt, nil
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     group = group,
     buffer = buf,
     callback = function(ev)
       M.layout()
-      if ev.event == "TextChangedI" then
+      if ev.event ~= "TextChanged" then
         offer()
       end
     end,

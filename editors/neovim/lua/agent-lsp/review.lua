@@ -2,7 +2,6 @@
 --- there are any, goes from hunk to hunk, sends decisions.
 local client = require("agent-lsp.client")
 local config = require("agent-lsp.config")
-local glyphs = require("agent-lsp.glyphs")
 local hunks = require("agent-lsp.hunks")
 local text = require("agent-lsp.text")
 
@@ -67,14 +66,14 @@ local function label_of(name)
 end
 
 --- What the hint of the current hunk says of the keys that really are set.
+---@return string[]
 local function key_words(set)
-  local g = glyphs.set(config.values.ascii)
   local words = {}
   for _, k in ipairs({ { "accept", "accept" }, { "reject", "reject" }, { "next", "next" } }) do
     local label = set[k[1]] and label_of(k[1])
     words[#words + 1] = label and label .. " " .. k[2] or nil
   end
-  return table.concat(words, g.between)
+  return words
 end
 
 local VERBS = {
@@ -194,6 +193,12 @@ local function draw(bufnr)
     tabstop = vim.bo[bufnr].tabstop,
     ascii = config.values.ascii,
     current = d.current,
+    room = win and function(r)
+      local line = vim.api.nvim_buf_get_lines(bufnr, r, r + 1, false)[1] or ""
+      return width - gutter - vim.api.nvim_buf_call(bufnr, function()
+        return vim.fn.strdisplaywidth(line)
+      end) - 1
+    end or nil,
     keys = key_words(d.set),
     why = s:steps_by_call(),
   })) do

@@ -49,6 +49,8 @@ picture neovim-hunks $SIZE
 
 keys ' ' a y
 expect 'agent ⧗ 2 hunks'
+keys ']x'
+quiet
 keys ':AgentReject NewRecovered is part of the API' Enter
 gone 'agent ⧗ 2 hunks'
 keys ':AgentReview' Enter

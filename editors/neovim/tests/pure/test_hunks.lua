@@ -17,7 +17,7 @@ local function hunk(id, first, after, base, new, more)
   }, more or {})
 end
 
-local options = { lines = 20, width = 40, gutter = 6, tabstop = 4, current = "1", keys = "ay accept", why = { c1 = "step 5" } }
+local options = { lines = 20, width = 40, gutter = 6, tabstop = 4, current = "1", keys = { "ay accept", "an reject", "]x next" }, why = { c1 = "step 5" } }
 
 local function words(marks)
   local out = {}
@@ -66,6 +66,30 @@ T["every mark is inside the buffer"] = function()
       end
     end
   end
+end
+
+T["a hint without room at a row's end goes up, then gets a line of its own"] = function()
+  local h = { hunk("1", 4, 6, "", "a\nb\n") }
+  local function at(room)
+    local list = hunks.marks(h, vim.tbl_extend("force", options, { room = room }))
+    local m = list[#list]
+    return { m.row, m.opts.virt_text and "beside" or "below" }
+  end
+  local function only(wide)
+    return function(row)
+      return row == wide and 99 or 3
+    end
+  end
+  local function words(cells)
+    local list = hunks.marks(h, vim.tbl_extend("force", options, { room = function() return cells end }))
+    return list[#list].opts.virt_text[1][1]
+  end
+  eq(words(99), "  hunk 1 of 1 · ay accept · an reject · ]x next · why: step 5")
+  eq(words(50), "  hunk 1 of 1 · ay accept · an reject · ]x next")
+  eq(words(40), "  hunk 1 of 1 · ay accept · an reject")
+  eq(at(only(5)), { 5, "beside" })
+  eq(at(only(4)), { 4, "beside" })
+  eq(at(only(nil)), { 5, "below" })
 end
 
 T["the hunk under the cursor"] = function()

@@ -42,6 +42,7 @@ T["a question grows a tree and is answered with places"] = function()
   it.tree_has("◇ context  %d+ items? · ")
   it.state("idle")
   it.tree_has("greet%.go:%d+")
+  require("golden").equal("screen-file", it.window())
   eq(it.lines(), before)
   eq(it.marks(), {})
   local status = child.lua_get([[require("agent-lsp").status()]])
@@ -68,6 +69,7 @@ T["edits are hunks: one accepted by key, one rejected by command, undo, saved"] 
   child.type_keys("]x")
   eq(child.fn.line("."), 8)
   it.sees("hunk 1 of 3 · ␣ay accept")
+  require("golden").equal("screen-hunks", it.window())
   child.type_keys(" ay")
   it.pending(2)
   eq(it.lines()[8], '\treturn fmt.Sprintf("Hello, %s!", tidy(name))')
@@ -169,6 +171,86 @@ T["a command runs once it is allowed"] = function()
   eq(it.tree():find("refused"), nil)
 end
 
+T["a question doesn't take the keys of somebody who types"] = function()
+  child.type_keys("Go")
+  child.lua([[require("agent-lsp").ask("run the tests")]])
+  it.state("waiting")
+  it.sees("%[y%] once")
+  child.type_keys("yes and no")
+  eq(it.lines()[#it.lines()], "yes and no")
+  eq(child.lua_get([[require("agent-lsp").status().state]]), "waiting")
+  child.type_keys("<Esc>")
+  it.wait("vim.bo.filetype == 'agent-lsp-permission'")
+  child.cmd("AgentCancel")
+  it.state("idle")
+end
+
+T["the editor's own language servers answer the agent"] = function()
+  -- a language server inside of the editor, that knows one definition
+  child.lua([[
+    local function server()
+      local closed = false
+      return {
+        request = function(method, params, done)
+          if method == "initialize" then
+            done(nil, { capabilities = { definitionProvider = true, positionEncoding = "utf-16" } })
+          elseif method == "textDocument/definition" then
+            done(nil, { { uri = params.textDocument.uri, range = { start = params.position, ["end"] = params.position } } })
+          else
+            done(nil, vim.NIL)
+          end
+          return true, 1
+        end,
+        notify = function() return true end,
+        is_closing = function() return closed end,
+        terminate = function() closed = true end,
+      }
+    end
+    vim.lsp.start({ name = "other", cmd = server })
+  ]])
+  it.wait("#vim.lsp.get_clients({ bufnr = 0, name = 'other' }) == 1 and vim.lsp.get_clients({ bufnr = 0, name = 'other' })[1].initialized == true")
+  child.lua([[
+    local uri = vim.uri_from_bufnr(0)
+    coroutine.wrap(function()
+      vim.g.definition = require("agent-lsp.editor").answer({ op = "definition", uri = uri, position = { line = 7, character = 3 } })
+      vim.g.hover = require("agent-lsp.editor").answer({ op = "hover", uri = uri, position = { line = 7, character = 3 } }) == vim.NIL
+    end)()
+  ]])
+  it.wait("vim.g.hover == true")
+  eq(child.g.definition[1].range.start.line, 7)
+end
+
+T["completion of commands and files"] = function()
+  child.cmd("AgentToggle")
+  child.type_keys("/sta")
+  it.wait("vim.fn.pumvisible() == 1 and vim.fn.complete_info({ 'items' }).items[1].word == '/status'")
+  eq(child.lua_get("require('agent-lsp.prompt').text()"), "/sta")
+  child.type_keys("<C-n><CR>")
+  it.wait("require('agent-lsp.prompt').text() == '/status'")
+  child.type_keys("<C-u>see @gre")
+  it.wait("vim.fn.pumvisible() == 1 and vim.fn.complete_info({ 'items' }).items[1].word:find('greet') ~= nil")
+  child.type_keys("<Esc>")
+  eq(child.o.completeopt:find("noselect"), nil)
+end
+
+T["a hunk whose lines are edited by the person keeps both texts"] = function()
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  it.state("idle")
+  child.fn.cursor(8, 1)
+  child.type_keys("A // mine<Esc>")
+  it.wait([[(function()
+    for _, h in ipairs((require("agent-lsp.client").current:all_hunks())) do
+      if h.newText:find("// mine") or h.status == "conflict" then return true end
+    end
+    return false
+  end)()]])
+  child.cmd("AgentReject!")
+  it.pending(0)
+  local text = table.concat(it.lines(), "\n")
+  eq({ text:find("// mine", 1, true) ~= nil, text:find("func clean(name string)", 1, true) ~= nil }, { true, true })
+end
+
 T["cancel stops at once and takes the question back"] = function()
   child.cmd("Agent run the tests")
   it.state("waiting")
@@ -245,6 +327,7 @@ T["folds, and the view stays where the person is"] = function()
   it.state("idle")
   child.lua("vim.api.nvim_set_current_win(require('agent-lsp.panel').win())")
   child.fn.cursor(1, 1)
+  child.lua("require('agent-lsp.panel').draw_now()")
   local lines = #it.lines()
   child.type_keys("za")
   it.wait(("vim.api.nvim_buf_line_count(0) < %d"):format(lines))
