@@ -165,7 +165,7 @@ type RunInfo struct {
 	SessionID string `json:"sessionId"`
 	BranchID  string `json:"branchId"`
 	CycleID   string `json:"cycleId"`
-	State     string `json:"state"`              // waiting, running, paused
+	State     string `json:"state"`              // waiting, running, paused; interrupted: cut off by a crash, see resumable
 	Position  int    `json:"position,omitempty"` // in the queue for a free slot; 1 = next
 	Iter      int    `json:"iter"`
 	Max       int    `json:"max"`

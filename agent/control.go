@@ -50,6 +50,7 @@ type controlResult struct {
 	Iteration     int    `json:"iteration,omitempty"`
 	PreviousModel string `json:"previous_model,omitempty"`
 	NewModel      string `json:"new_model,omitempty"`
+	RunID         string `json:"run_id,omitempty"` // resume of an interrupted run: the one that goes on
 }
 
 // desk remembers control requests: in flight, or with their RESULT.
@@ -134,7 +135,7 @@ func (e *Engine) Control(ctx context.Context, from Client, raw json.RawMessage) 
 		from.Loop(topicControl, reply("RESULT", controlResult{Status: statusFailure, Code: codeDuplicate, Message: "the request " + msg.RequestID + " is being carried out"}))
 		return
 	}
-	t := e.timelineOfRun(msg.Target.RunID)
+	t := e.timelineOfRun(msg.Target.RunID, msg.Command)
 	if t == nil {
 		result := reply("RESULT", controlResult{Status: statusFailure, Code: string(CodeNotFound), Message: fmt.Sprintf("Run %s is not active", msg.Target.RunID)})
 		e.desk.settle(msg.RequestID, result, e.now())
@@ -223,6 +224,12 @@ func (e *Engine) carryOut(ctx context.Context, t *timeline, msg controlMessage, 
 		result = reply(r)
 		e.desk.settle(msg.RequestID, result, e.now())
 		from.Loop(topicControl, result)
+	}
+	if msg.Command == commandResume && t.isInterrupted(msg.Target.RunID) {
+		if err := e.goOn(ctx, t, msg, from, reply); err != nil {
+			fail(err)
+		}
+		return
 	}
 	escalateTo, err := e.escalation(ctx, msg)
 	if err != nil {
@@ -319,8 +326,9 @@ func trimComma(s string) string {
 	return " none"
 }
 
-// timelineOfRun finds the branch on which a run is active.
-func (e *Engine) timelineOfRun(runID string) *timeline {
+// timelineOfRun finds the branch on which a run is active, or was until a crash
+// when it is to be resumed.
+func (e *Engine) timelineOfRun(runID, command string) *timeline {
 	e.mu.Lock()
 	list := make([]*timeline, 0, len(e.timelines))
 	for _, t := range e.timelines {
@@ -330,9 +338,15 @@ func (e *Engine) timelineOfRun(runID string) *timeline {
 	for _, t := range list {
 		found := false
 		t.view(func() { found = t.state.Active() && t.state.Run.ID == runID })
+		found = found || command == commandResume && t.isInterrupted(runID)
 		if found {
 			return t
 		}
 	}
 	return nil
+}
+
+func (t *timeline) isInterrupted(runID string) (yes bool) {
+	t.view(func() { yes = t.state.Interrupted == runID })
+	return yes
 }

@@ -50,6 +50,9 @@ type Parts struct {
 	// Instructions reads the project's own instructions; nothing in a
 	// workspace that is not trusted.
 	Instructions func() []Instruction
+	// Observer is an engine beside the one that runs the workspace: it shows
+	// what is stored, closes nothing that a crash left open and begins nothing.
+	Observer bool
 }
 
 // Instruction is a file of project instructions, such as AGENTS.md.

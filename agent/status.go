@@ -80,6 +80,9 @@ func (e *Engine) runs() []RunInfo {
 			r.Position = e.position(r.RunID)
 			out = append(out, r)
 		}
+		if r, ok := t.interrupted(); ok {
+			out = append(out, r)
+		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].RunID < out[j].RunID })
 	return out
@@ -161,13 +164,10 @@ func (e *Engine) calibrate(modelName string, estimated int, u model.Usage) {
 }
 
 // toolTokens is what the tools' schemas cost, beside the plan.
-func (e *Engine) toolTokens(m ResolvedModel, r run.Run) int {
-	if r.Final {
-		return 0
-	}
-	count := e.counter(m.Name)
+func (t *timeline) toolTokens(m ResolvedModel, r run.Run) int {
+	count := t.e.counter(m.Name)
 	n := 0
-	for _, s := range e.parts.Tools.Schemas(nil, false) {
+	for _, s := range t.toolSchemas(r) {
 		n += count(s.Name) + count(s.Description) + count(string(s.Schema)) + messageOverheadTokens
 	}
 	return n
@@ -309,6 +309,8 @@ func (e *Engine) SessionLoad(ctx context.Context, p *SessionRef) (*SessionLoaded
 	out := &SessionLoaded{SessionInfo: *info, Cycles: *cycles, Edits: EditsResult{Hunks: toHunks(e.parts.Edits.Hunks(edits.Filter{}))}}
 	if r, ok := t.runInfo(); ok {
 		r.Position = e.position(r.RunID)
+		out.Run = &r
+	} else if r, ok := t.interrupted(); ok {
 		out.Run = &r
 	}
 	return out, nil

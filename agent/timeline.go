@@ -11,6 +11,7 @@ import (
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/run"
 	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/tools"
 )
 
 // timeline is one branch of a session while this process drives it: the only
@@ -40,6 +41,7 @@ type timeline struct {
 	script *transcript
 	pins   map[string]cycle.PinChanged
 	logLen int
+	seen   *tools.Seen // what the model has read, for telling it what changed since
 
 	// Of the loop alone.
 	epochs   map[int]*epoch
@@ -75,7 +77,7 @@ func (e *Engine) openTimeline(ctx context.Context, session, branch string) (*tim
 	t := &timeline{e: e, session: session, branch: branch,
 		inbox: make(chan request, inboxMax), done: make(chan struct{}),
 		proj: cycle.NewState(cycle.Policy{Auto: e.settings().AutoDelivery}), meta: cycle.NewMetaState(), script: newTranscript(),
-		pins: map[string]cycle.PinChanged{}, epochs: map[int]*epoch{}, prompts: map[string][]model.Message{}, sent: map[string]bool{},
+		pins: map[string]cycle.PinChanged{}, seen: tools.NewSeen(), epochs: map[int]*epoch{}, prompts: map[string][]model.Message{}, sent: map[string]bool{},
 	}
 	t.state.Phase = run.Idle
 	for stored, err := range e.parts.Store.Events(ctx, session, branch) {
@@ -86,6 +88,9 @@ func (e *Engine) openTimeline(ctx context.Context, session, branch string) (*tim
 	}
 	e.running.Add(1)
 	go t.loop()
+	if e.parts.Observer {
+		return t, nil
+	}
 	// What a crash left open is closed before anyone looks.
 	if _, err := t.send(ctx, request{input: run.Recover{At: e.now()}}); err != nil {
 		e.logf("session %s: what was under way could not be closed: %v", session, err)
@@ -373,13 +378,19 @@ type stackEntry struct {
 // publishRun sends STATE on every change of iteration, paused, model or stack,
 // and ABORT or DONE when a run ends.
 func (t *timeline) publishRun(before run.State, events []cycle.Event) {
+	cutOff := false
 	for _, e := range events {
+		if _, ok := e.(cycle.RunCutOff); ok {
+			cutOff = true
+		}
 		stop, ok := e.(cycle.RunStop)
 		if !ok {
 			continue
 		}
 		msg := map[string]any{"schema": 1, "run_id": before.Run.ID, "stack": []stackEntry{}}
 		switch {
+		case cutOff:
+			msg["event"], msg["reason"] = "ABORT", "INTERRUPTED"
 		case stop.Reason == cycle.StopInterrupted && before.Run.ID != "":
 			msg["event"], msg["reason"] = "ABORT", "USER_CANCELLED"
 		case stop.Reason == cycle.StopError:

@@ -44,6 +44,7 @@ type options struct {
 	model    string
 	settings []byte // the editor's own, JSON
 	still    bool   // reads what is stored only: nothing is indexed or watched
+	runs     bool   // holds the workspace's claim: its engine runs; others only look
 	log      func(format string, args ...any)
 }
 
@@ -97,7 +98,9 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.ledger.Load(ctx, recorded); err != nil {
+	if !o.runs {
+		h.ledger.Observe(recorded)
+	} else if err := h.ledger.Load(ctx, recorded); err != nil {
 		return nil, err
 	}
 	source, err := newSource(root, h.space)
@@ -126,12 +129,17 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 		Root: root, Store: h.store, Index: h.index, Edits: h.ledger, Tools: registry, Models: models{h.catalog}, Shell: shell,
 		Permissions: rules, Settings: settingsOf(h.config.File), SettingSources: h.config.Sources, Version: version,
 		Now: time.Now, NewID: newID, Log: o.log, SourceText: source.Read, Instructions: func() []agent.Instruction { return instructions(h) },
-		Touched: touched.add, Paths: source.paths, Tips: func() []string { return tips(h.index) },
+		Observer: !o.runs, Touched: touched.add, Paths: source.paths, Tips: func() []string { return tips(h.index) },
 	})
 	ready.Lock()
 	engine, h.engine = e, e
 	ready.Unlock()
 	h.closers = append(h.closers, func() { e.Close() })
+	if o.runs {
+		if err := e.Start(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if !o.still {
 		stop, err := followDisk(ctx, source, h, touched)
 		if err != nil {

@@ -30,21 +30,7 @@ func (c serveCmd) Run(ctx context.Context, s streams) error {
 	if s.in == os.Stdin {
 		conn = rpc.Stdio()
 	}
-	server := rpc.New(conn, rpc.Options{
-		Version: version, Log: log, CacheDir: placesOf("").cache,
-		Open: func(ctx context.Context, o rpc.InitOptions) (rpc.Engine, error) {
-			dir := ""
-			if len(o.Roots) > 0 {
-				dir = o.Roots[0]
-			}
-			h, err := open(ctx, options{dir: dir, settings: o.Settings, log: func(f string, a ...any) { log.Warn(fmt.Sprintf(f, a...)) }})
-			if err != nil {
-				return nil, err
-			}
-			return &served{Engine: h.engine, house: h}, nil
-		},
-	})
-	if err := server.Run(ctx); err != nil {
+	if err := serveShared(ctx, conn, log); err != nil {
 		fmt.Fprintln(s.err, "agent-lsp:", err)
 		return exitError(1)
 	}

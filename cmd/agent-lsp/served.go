@@ -2,22 +2,21 @@ package main
 
 import (
 	"encoding/json"
-
-	"github.com/agent-lsp/agent-lsp/agent"
 )
 
-// served is an engine whose house ends with its connection.
+// served is the engine as the holder's own editor sees it: it ends with that
+// editor's connection.
 type served struct {
-	*agent.Engine
-	house *house
+	*seat
+	host *host
 }
 
 // SetSettings implements rpc.Engine: the editor's settings take effect for
 // what is decided from now on.
-func (s *served) SetSettings(settings json.RawMessage) { s.house.reconfigure(settings) }
+func (s *served) SetSettings(settings json.RawMessage) { s.host.house.reconfigure(settings) }
 
 // Close implements rpc.Engine.
 func (s *served) Close() error {
-	s.house.close()
+	s.host.close()
 	return nil
 }

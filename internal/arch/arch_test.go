@@ -43,8 +43,9 @@ var layers = map[string][]string{
 	"cycle/review": {"internal/text"},
 	"contextplan":  {"internal/text"},
 	// 0
-	"internal/text": {},
-	"internal/bug":  {},
+	"internal/share": {"internal/text"},
+	"internal/text":  {},
+	"internal/bug":   {},
 	// for tests only
 	"internal/arch":         {},
 	"internal/testenv":      {},

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/agent-lsp/agent-lsp/agent"
+	"github.com/agent-lsp/agent-lsp/agent/edits"
+	"github.com/agent-lsp/agent-lsp/internal/text"
+	"github.com/agent-lsp/agent-lsp/internal/workspace"
+)
+
+// seats are the clients of one engine, and who of them holds which document.
+// The engine knows one buffer a file: that of the client which opened it first.
+// The others' are kept aside until it closes or goes away.
+type seats struct {
+	engine *agent.Engine
+	ledger *edits.Ledger
+	space  *workspace.Workspace
+
+	mu      sync.Mutex
+	list    []*seat // in order of attachment
+	holders map[string]*seat
+	enc     text.Encoding // of the ledger: that of the first editor; "" before
+}
+
+func newSeats() *seats { return &seats{holders: map[string]*seat{}} }
+
+// seat is one client's place at the engine.
+type seat struct {
+	*agent.Engine
+	all    *seats
+	client agent.Client
+	enc    text.Encoding
+	aside  map[string]*aside // open here, held by another
+}
+
+// aside is a buffer that the engine doesn't know.
+type aside struct {
+	uri, language string
+	version       int32
+	text, saved   string
+}
+
+// docsAsideMax bounds the buffers of one client that are kept aside.
+const docsAsideMax = 1000
+
+func (s *seats) new() *seat {
+	return &seat{Engine: s.engine, all: s, enc: text.UTF16, aside: map[string]*aside{}}
+}
+
+// Attach implements rpc.Engine.
+func (s *seat) Attach(c agent.Client) (detach func()) {
+	s.client = c
+	if e := c.Caps().Encoding; e != "" {
+		s.enc = text.Encoding(e)
+	}
+	s.all.mu.Lock()
+	s.all.list = append(s.all.list, s)
+	s.all.seatEditor()
+	s.all.mu.Unlock()
+	leave := s.Engine.Attach(withoutEdits{c})
+	return func() {
+		leave()
+		s.all.leave(s)
+	}
+}
+
+// withoutEdits hides from the engine that a client can apply edits: which
+// client gets an edit is decided here.
+type withoutEdits struct{ agent.Client }
+
+// Caps implements agent.Client.
+func (w withoutEdits) Caps() agent.ClientCaps {
+	c := w.Client.Caps()
+	c.ApplyEdit = false
+	return c
+}
+
+// seatEditor tells the ledger whether there is an editor.
+func (s *seats) seatEditor() {
+	for _, x := range s.list {
+		if x.client.Caps().ApplyEdit {
+			if s.enc == "" {
+				s.enc = x.enc
+			}
+			s.ledger.SetEditor(s, s.enc)
+			return
+		}
+	}
+	s.ledger.SetEditor(nil, "")
+}
+
+func (s *seats) leave(gone *seat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = slices.DeleteFunc(s.list, func(x *seat) bool { return x == gone })
+	for key, h := range s.holders {
+		if h == gone {
+			delete(s.holders, key)
+			if doc, ok := s.doc(key); ok {
+				s.engine.DidClose(doc.URI)
+			}
+			s.promote(key)
+		}
+	}
+	s.seatEditor()
+}
+
+func (s *seats) doc(key string) (workspace.Doc, bool) {
+	p, err := s.space.Resolve(key)
+	if err != nil {
+		return workspace.Doc{}, false
+	}
+	return s.space.Doc(p)
+}
+
+// promote gives a document that nobody holds to the next who has it open.
+func (s *seats) promote(key string) {
+	for _, x := range s.list {
+		if a := x.aside[key]; a != nil {
+			delete(x.aside, key)
+			s.holders[key] = x
+			s.engine.DidOpen(a.uri, a.language, a.version, a.saved)
+			if a.text != a.saved {
+				_ = s.engine.DidChange(a.uri, a.version, []agent.ContentChange{{Text: a.text}}) // it is open, and a whole text always fits
+			}
+			return
+		}
+	}
+}
+
+// keyOf is a document's path, so that two spellings of one URI are one.
+func keyOf(uri string) string {
+	if p, err := workspace.URIPath(uri); err == nil {
+		return p
+	}
+	return uri
+}
+
+// DidOpen implements agent.Documents.
+func (s *seat) DidOpen(uri, language string, version int32, content string) {
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	key := keyOf(uri)
+	if h := s.all.holders[key]; h != nil && h != s {
+		if len(s.aside) < docsAsideMax {
+			s.aside[key] = &aside{uri, language, version, content, content}
+		}
+		return
+	}
+	s.all.holders[key] = s
+	s.Engine.DidOpen(uri, language, version, content)
+}
+
+// DidChange implements agent.Documents.
+func (s *seat) DidChange(uri string, version int32, changes []agent.ContentChange) error {
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	key := keyOf(uri)
+	if a := s.aside[key]; a != nil {
+		a.version = version
+		_, a.text = s.apply(a.text, changes)
+		return nil
+	}
+	if s.all.enc != "" && s.enc != s.all.enc {
+		if doc, ok := s.all.doc(key); ok {
+			changes, _ = s.apply(doc.Text, changes)
+		}
+	}
+	return s.Engine.DidChange(uri, version, changes)
+}
+
+// apply makes this client's changes to a text, and gives them in the ledger's
+// units as well.
+func (s *seat) apply(content string, changes []agent.ContentChange) ([]agent.ContentChange, string) {
+	out := make([]agent.ContentChange, len(changes))
+	for i, c := range changes {
+		out[i] = c
+		if c.Range == nil {
+			content = c.Text
+			continue
+		}
+		index := text.NewIndex(content)
+		span := index.Span(toText(*c.Range), s.enc)
+		if s.all.enc != "" {
+			r := fromText(index.Range(span, s.all.enc))
+			out[i].Range = &r
+		}
+		if next, err := text.Apply(content, []text.Edit{{Start: span.Start, End: span.End, New: c.Text}}); err == nil {
+			content = next
+		}
+	}
+	return out, content
+}
+
+// DidSave implements agent.Documents.
+func (s *seat) DidSave(uri string) {
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	if a := s.aside[keyOf(uri)]; a != nil {
+		a.saved = a.text
+		return
+	}
+	s.Engine.DidSave(uri)
+}
+
+// DidClose implements agent.Documents.
+func (s *seat) DidClose(uri string) {
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	key := keyOf(uri)
+	if s.aside[key] != nil {
+		delete(s.aside, key)
+		return
+	}
+	delete(s.all.holders, key)
+	s.Engine.DidClose(uri)
+	s.all.promote(key)
+}
+
+// ApplyEdit implements edits.Editor: each document's edit goes to who holds it.
+func (s *seats) ApplyEdit(ctx context.Context, label string, docs []edits.DocEdit) (bool, error) {
+	w := agent.WorkspaceEdit{Label: label}
+	var to *seat
+	s.mu.Lock()
+	for _, d := range docs {
+		h := s.holders[keyOf(d.URI)]
+		if h == nil || to != nil && h != to || !h.client.Caps().ApplyEdit {
+			s.mu.Unlock()
+			return false, nil
+		}
+		to = h
+		e := agent.DocumentEdit{URI: d.URI, Version: d.Version}
+		var index *text.Index
+		if doc, ok := s.doc(keyOf(d.URI)); ok && h.enc != s.enc {
+			index = text.NewIndex(doc.Text)
+		}
+		for _, x := range d.Edits {
+			r := x.Range
+			if index != nil {
+				r = index.Range(index.Span(r, s.enc), h.enc)
+			}
+			e.Edits = append(e.Edits, agent.TextEdit{Range: fromText(r), NewText: x.New})
+		}
+		w.Docs = append(w.Docs, e)
+	}
+	s.mu.Unlock()
+	if to == nil {
+		return false, nil
+	}
+	ok, _, err := to.client.ApplyEdit(ctx, w)
+	return ok, err
+}
+
+func toText(r agent.Range) text.Range {
+	return text.Range{Start: text.Position{Line: r.Start.Line, Col: r.Start.Character}, End: text.Position{Line: r.End.Line, Col: r.End.Character}}
+}
+
+func fromText(r text.Range) agent.Range {
+	return agent.Range{Start: agent.Position{Line: r.Start.Line, Character: r.Start.Col}, End: agent.Position{Line: r.End.Line, Character: r.End.Col}}
+}
