@@ -23,7 +23,7 @@ func (t *timeline) callModel(ctx context.Context, fx run.CallModel, messages []m
 		t.post(failedPreparing(t.e.now(), fx.Epoch, noModel(err)))
 		return
 	}
-	req := model.Request{Model: m.ID, Messages: messages, Tools: t.e.toolSchemas(t, fx.Run)}
+	req := model.Request{Model: m.ID, Messages: messages, Tools: t.toolSchemas(fx.Run)}
 	if err := t.storeRound(ctx, fx, m.Name, req, nil); err != nil {
 		t.post(failedPreparing(t.e.now(), fx.Epoch, err))
 		return
@@ -194,13 +194,13 @@ func (t *timeline) estimate(planID string, ctx context.Context) int {
 }
 
 // toolSchemas are the tools that a run's model is told of: none in the
-// self-assessment, read-only ones in planning.
-func (e *Engine) toolSchemas(t *timeline, r run.Run) []model.Tool {
-	if r.Final {
+// self-assessment and in small talk, read-only ones in planning.
+func (t *timeline) toolSchemas(r run.Run) []model.Tool {
+	if r.Final || t.conversational(r) {
 		return nil
 	}
 	out := []model.Tool{}
-	for _, s := range e.parts.Tools.Schemas(nil, e.planning(t)) {
+	for _, s := range t.e.parts.Tools.Schemas(nil, t.e.planning(t)) {
 		out = append(out, toolSchema(s))
 	}
 	return out

@@ -22,6 +22,9 @@ import (
 //go:embed prompts/agent.md
 var promptAgent string
 
+//go:embed prompts/chat.md
+var promptChat string
+
 //go:embed prompts/final.md
 var promptFinal string
 
@@ -231,10 +234,13 @@ func (t *timeline) candidates(ctx context.Context, m ResolvedModel, r run.Run, r
 	}
 	reserve = min(reserve, m.Caps.ContextWindow/reserveShareMax)
 	record := planRecord{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, RunID: r.ID, Model: m.Name, Call: r.Calls + 1,
-		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: m.Caps.ContextWindow, ReserveOutput: reserve + e.toolTokens(m, r)}}}
+		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: m.Caps.ContextWindow, ReserveOutput: reserve + t.toolTokens(m, r)}}}
 	g := gathered{system: promptAgent, tokens: e.counter(m.Name), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, evidence: map[string][]snippet{}}
-	if r.Final {
+	switch {
+	case r.Final:
 		g.system = promptAgent + "\n" + promptFinal
+	case t.conversational(r):
+		g.system = promptChat
 	}
 	for _, in := range e.parts.Instructions() {
 		g.instructions = append(g.instructions, instruction{in.Path, in.Text})
@@ -402,6 +408,16 @@ func (e *Engine) storePlan(ctx context.Context, record *planRecord, byID map[str
 	}
 	return storeError(e.parts.Store.Put(ctx, store.Artifact{Kind: store.KindPlan, ID: record.Plan.PlanID,
 		Session: record.SessionID, Branch: record.BranchID, Turn: record.TurnID, Run: record.RunID, Body: body}))
+}
+
+// conversational tells whether a run needs no tools: a greeting, until
+// somebody says more.
+func (t *timeline) conversational(r run.Run) (yes bool) {
+	t.view(func() {
+		x := t.script.turnByID(r.TurnID)
+		yes = x != nil && r.Iter <= 1 && smallTalk(x.input)
+	})
+	return yes
 }
 
 // smallTalk tells whether a message needs no look at the workspace.

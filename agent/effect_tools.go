@@ -62,7 +62,7 @@ func (t *timeline) scope(r run.Run) edits.Scope {
 // runCall judges one call by the permission rules, asks if it must, and runs it.
 func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files tools.Files) tools.Result {
 	env := tools.Env{Root: t.e.parts.Root, Roots: t.e.rootsNow(), CallID: c.ID, Files: files, Search: t.e.searcher(t, r),
-		Shell: t.e.parts.Shell, Asker: asker{t, r, c}, Archive: archive{t.e}}
+		Shell: t.e.parts.Shell, Asker: asker{t, r, c}, Archive: archive{t.e}, Seen: t.seen}
 	if tool, ok := t.e.parts.Tools.Get(c.Tool); ok {
 		spec := tool.Spec()
 		locate := tools.LocateIn(env.Roots)
@@ -151,6 +151,7 @@ func (e *Engine) askPerson(ctx context.Context, r run.Run, q tools.Question) (a 
 	defer cancel()
 	asked := 0
 	got := make(chan PermissionResult, 64)
+	failed := make(chan struct{}, 64)
 	e.each(func(c Client) {
 		if !c.Caps().Permission && !c.Caps().Plain || asked >= cap(got) {
 			return
@@ -161,25 +162,33 @@ func (e *Engine) askPerson(ctx context.Context, r run.Run, q tools.Question) (a 
 			defer e.running.Done()
 			if res, err := c.Permission(ctx, p); err == nil {
 				got <- res
+			} else {
+				failed <- struct{}{}
 			}
 		}()
 	})
 	if asked == 0 {
 		return tools.Answer{}, "", errors.New("no attached client answers permissions")
 	}
-	select {
-	case res := <-got:
-		switch res.OptionID {
-		case optionOnce:
-			return tools.Answer{Allow: true}, "", nil
-		case optionAlways:
-			if q.Rule != "" && !q.Destructive {
-				return tools.Answer{Allow: true, Always: true}, q.Rule, nil
+	for {
+		select {
+		case res := <-got:
+			switch res.OptionID {
+			case optionOnce:
+				return tools.Answer{Allow: true}, "", nil
+			case optionAlways:
+				if q.Rule != "" && !q.Destructive {
+					return tools.Answer{Allow: true, Always: true}, q.Rule, nil
+				}
 			}
+			return tools.Answer{Reason: res.Reason}, "", nil
+		case <-failed:
+			if asked--; asked == 0 {
+				return tools.Answer{}, "", errors.New("no attached client could answer")
+			}
+		case <-ctx.Done():
+			return tools.Answer{}, "", fmt.Errorf("no answer within %s", e.settings().permissionWait())
 		}
-		return tools.Answer{Reason: res.Reason}, "", nil
-	case <-ctx.Done():
-		return tools.Answer{}, "", fmt.Errorf("no answer within %s", e.settings().permissionWait())
 	}
 }
 

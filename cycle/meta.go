@@ -44,7 +44,7 @@ type CycleMeta struct {
 }
 
 // Note is a visible event of a run that is no step: a retry, a compaction, an
-// escalation. AfterStep is the index of the step that it follows.
+// escalation.
 type Note struct {
 	Kind string `json:"kind"` // retry, compaction, escalation, resumed
 	Text string `json:"text"`
