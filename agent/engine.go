@@ -188,7 +188,7 @@ func (e *Engine) Attach(c Client) (detach func()) {
 		c.EditsChanged(e.editsChanged(edits.Changed{Hunks: hunks, Pending: len(hunks)}))
 	}
 	for _, t := range list {
-		e.loopIfNew(t, true)
+		t.tellState(c)
 	}
 	return func() {
 		e.mu.Lock()
@@ -222,13 +222,12 @@ func (e *Engine) loop(topic string, message any) {
 	e.each(func(c Client) { c.Loop(topic, raw) })
 }
 
-// loopIfNew sends a STATE when it says something new, or always when asked.
-func (e *Engine) loopIfNew(t *timeline, always bool) {
+// loopIfNew sends a STATE when it says something new.
+func (e *Engine) loopIfNew(t *timeline) {
 	var msg map[string]any
 	t.mu.Lock()
 	if t.state.Active() && t.state.Phase != run.Waiting {
-		key := stackKey(t.loopStack(t.state))
-		if always || key != t.lastLoop {
+		if key := stackKey(t.loopStack(t.state)); key != t.lastLoop {
 			t.lastLoop = key
 			msg = t.stateMessage()
 		}
@@ -237,6 +236,25 @@ func (e *Engine) loopIfNew(t *timeline, always bool) {
 	if msg != nil {
 		e.loop("loop:current", msg)
 	}
+}
+
+// tellState tells one client, who has just come, what state the run is in.
+func (t *timeline) tellState(c Client) {
+	var msg map[string]any
+	t.view(func() {
+		if t.state.Active() && t.state.Phase != run.Waiting {
+			msg = t.stateMessage()
+		}
+	})
+	if msg == nil {
+		return
+	}
+	raw, err := json.Marshal(msg)
+	if err != nil {
+		t.e.bug(err)
+		return
+	}
+	c.Loop("loop:current", raw)
 }
 
 // deltas gives a change its revision: one for each cycle that it is about.

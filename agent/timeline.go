@@ -404,7 +404,7 @@ func (t *timeline) publishRun(before run.State, events []cycle.Event) {
 	if !t.state.Active() {
 		return
 	}
-	t.e.loopIfNew(t, false)
+	t.e.loopIfNew(t)
 }
 
 // sendState sends the present STATE to one client, when a run is active.

@@ -290,7 +290,8 @@ func controlCommand(c protocol.ControlCommand) func(*Server, context.Context, En
 func meantBy(c protocol.ControlCommand, runs []agent.RunInfo) string {
 	for _, r := range slices.Backward(runs) {
 		switch {
-		case c == protocol.CommandPause && r.State == "paused", c == protocol.CommandResume && r.State != "paused":
+		case r.Resumable && c != protocol.CommandResume:
+		case c == protocol.CommandPause && r.State == "paused", c == protocol.CommandResume && r.State != "paused" && !r.Resumable:
 		default:
 			return r.RunID
 		}
