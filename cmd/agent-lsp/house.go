@@ -101,7 +101,7 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 	if !o.runs {
 		h.ledger.Observe(recorded)
 	} else if err := h.ledger.Load(ctx, recorded); err != nil {
-		return nil, err
+		o.log("some files' reviews could not be taken up: %v", err) // the rest is loaded
 	}
 	source, err := newSource(root, h.space)
 	if err != nil {

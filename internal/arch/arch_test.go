@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	// 2: the world, in parts that don't know each other
 	"rag":                    {"internal/text", "internal/bug"},
 	"tools":                  {"internal/text", "internal/bug"},
+	"tools/mcp":              {"tools", "internal/text", "internal/bug"},
 	"internal/model":         {},
 	"internal/model/builtin": {"internal/model"},
 	"internal/model/openai":  {"internal/model"},
@@ -50,6 +51,7 @@ var layers = map[string][]string{
 	"internal/arch":         {},
 	"internal/testenv":      {},
 	"internal/llmtest":      {"internal/testenv"},
+	"internal/llmtest/...":  {"internal/llmtest", "internal/testenv"},
 	"internal/fakeeditor":   {"rpc", "rpc/protocol", "agent", "cycle", "internal/text"},
 	"tools/toolstest":       {"tools"},
 	"agent/edits/editstest": {"agent/edits", "internal/text", "internal/workspace", "cycle", "cycle/review"},
