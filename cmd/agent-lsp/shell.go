@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 
 	"github.com/agent-lsp/agent-lsp/tools"
 )
@@ -16,5 +17,17 @@ func newShell(root string) (tools.Shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tools.NewShell(tools.ShellOptions{Self: []string{self, execArg}, Roots: []string{root}}), nil
+	return tools.NewShell(tools.ShellOptions{Self: []string{self, execArg}, Roots: []string{root},
+		CacheDir: filepath.Join(placesOf(root).cache, "shell"), Secrets: secrets()}), nil
+}
+
+// secrets are the keys of models, which no command may see.
+func secrets() []string {
+	var out []string
+	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GROQ_API_KEY"} {
+		if v := os.Getenv(name); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
 }
