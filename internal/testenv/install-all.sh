@@ -5,7 +5,7 @@
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
-PARTS=(llama-server editors browser)
+PARTS=(llama-server editors browser mcp)
 LOG=$(mktemp -d)
 trap 'rm -rf "$LOG"' EXIT
 TIMEFORMAT=%1R

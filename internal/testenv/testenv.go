@@ -47,6 +47,7 @@ var (
 	neovimOld   = program{name: "Neovim 0.10", path: "neovim-trixie/bin/nvim", script: "SUITE=trixie install-editors.sh"}
 	miniTest    = program{name: "mini.test", path: "neovim/usr/share/neovim-mini.test/lua/mini/test.lua", script: "install-editors.sh"}
 	chromium    = program{name: "Chromium", command: "chromium", script: "install-browser.sh"}
+	mcpServer   = program{name: "the MCP reference servers", path: "mcp/node_modules/@modelcontextprotocol", script: "install-mcp.sh"}
 	tmux        = program{name: "tmux", command: "tmux", script: "install-browser.sh"}
 )
 
@@ -110,3 +111,10 @@ func Chromium(t testing.TB) string { t.Helper(); return must(t, chromium) }
 
 // Tmux is the path of the system's tmux.
 func Tmux(t testing.TB) string { t.Helper(); return must(t, tmux) }
+
+// MCPServer is the script, for node, of one of the Model Context Protocol's
+// reference servers: everything, filesystem.
+func MCPServer(t testing.TB, name string) string {
+	t.Helper()
+	return filepath.Join(must(t, mcpServer), "server-"+name, "dist", "index.js")
+}

@@ -36,7 +36,8 @@ type server struct {
 	state   State
 	session *sdk.ClientSession // nil while it is not up
 	count   *meter
-	tools   []*tool // in the registry, by name
+	process *process // of the session that is up; nil over HTTP
+	tools   []*tool  // in the registry, by name
 	once    sync.Once
 }
 
@@ -101,7 +102,7 @@ func (s *server) settle() { s.once.Do(func() { close(s.settled) }) }
 // leave ends the time in which calls have a session.
 func (s *server) leave() {
 	s.mu.Lock()
-	s.session, s.count = nil, nil
+	s.session, s.count, s.process = nil, nil, nil
 	s.mu.Unlock()
 }
 
@@ -127,7 +128,7 @@ func (s *server) serve(ctx context.Context, legacy bool, up *time.Duration) erro
 	began := time.Now()
 	defer func() { *up = time.Since(began) }()
 	s.mu.Lock()
-	s.session, s.count = session, link.meter
+	s.session, s.count, s.process = session, link.meter, link.process
 	s.mu.Unlock()
 	s.become(Ready, s.calledItself(session))
 	s.settle()
