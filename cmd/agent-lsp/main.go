@@ -67,6 +67,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 		fmt.Fprintln(errw, "agent-lsp:", err)
 		return 2
 	}
+	if len(args) == 1 && args[0] == "--version" {
+		args = []string{"version"}
+	}
 	parsed, err := parser.Parse(args)
 	if exited { // --help
 		return code
