@@ -132,9 +132,12 @@ local function hint(h, index, total, first, last, o)
   local more = vim.list_extend({}, o.keys or {})
   local why = o.why and h.callId and o.why[h.callId]
   more[#more + 1] = why and "why: " .. why
+  local function say(n)
+    return "  " .. table.concat(vim.list_extend(vim.list_extend({}, base), more, 1, n), g.between)
+  end
   local words, row
   for n = #more, math.min(KEYS_MIN, #more), -1 do
-    words = "  " .. table.concat(vim.list_extend(vim.list_extend({}, base), more, 1, n), g.between)
+    words = say(n)
     for r = last, first, -1 do
       if not row and (not o.room or o.room(r) >= text.width(words)) then
         row = r
@@ -143,6 +146,9 @@ local function hint(h, index, total, first, last, o)
     if row then
       break
     end
+  end
+  if not row then
+    words = say(#more)
   end
   return o.current == h.hunkId and words or "  " .. table.concat(base, g.between), row
 end

@@ -12,6 +12,7 @@ local NS = vim.api.nvim_create_namespace("agent_lsp_permission")
 ---@class agent_lsp.Question
 ---@field params agent_lsp.PermissionParams
 ---@field session agent_lsp.Session
+---@field asked? boolean the tree has said that the call asks
 ---@field answer fun(result: agent_lsp.PermissionResult)
 
 ---@type agent_lsp.Question[] the first is shown
@@ -217,8 +218,25 @@ function M.ask(session, params)
       coroutine.resume(co, result)
     end,
   }
-  vim.schedule(show_next)
+  vim.schedule(function()
+    M.refresh(session) -- the run may have been stopped meanwhile
+  end)
   return coroutine.yield()
+end
+
+--- Whether a question has its answer, or nobody waits for one. The state "asking"
+--- and the question itself come in either order.
+---@param q agent_lsp.Question
+local function over(q)
+  local meta = q.session.meta.calls[q.params.toolCallId]
+  local state = meta and meta.state or "running"
+  q.asked = q.asked or state == "asking"
+  if state == "asking" then
+    return false
+  elseif state == "running" then
+    return q.asked -- answered by another client
+  end
+  return true
 end
 
 --- Takes back questions that were answered elsewhere or whose run is over.
@@ -226,17 +244,13 @@ end
 function M.refresh(session)
   for i = #queue, 1, -1 do
     local q = queue[i]
-    local meta = session.meta.calls[q.params.toolCallId]
-    if q.session == session and meta and (meta.state == "asking" or q.asked) then
-      q.asked = true
-      if meta.state ~= "asking" then
-        table.remove(queue, i)
-        if shown and shown.question == q then
-          close()
-        end
-        local no = option(q.params, "reject_once")
-        q.answer({ optionId = no and no.id or "" })
+    if q.session == session and over(q) then
+      table.remove(queue, i)
+      if shown and shown.question == q then
+        close()
       end
+      local no = option(q.params, "reject_once")
+      q.answer({ optionId = no and no.id or "" })
     end
   end
   vim.schedule(show_next)

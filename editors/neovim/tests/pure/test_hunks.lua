@@ -80,13 +80,13 @@ T["a hint without room at a row's end goes up, then gets a line of its own"] = f
       return row == wide and 99 or 3
     end
   end
-  local function words(cells)
+  local function said(cells)
     local list = hunks.marks(h, vim.tbl_extend("force", options, { room = function() return cells end }))
     return list[#list].opts.virt_text[1][1]
   end
-  eq(words(99), "  hunk 1 of 1 · ay accept · an reject · ]x next · why: step 5")
-  eq(words(50), "  hunk 1 of 1 · ay accept · an reject · ]x next")
-  eq(words(40), "  hunk 1 of 1 · ay accept · an reject")
+  eq(said(99), "  hunk 1 of 1 · ay accept · an reject · ]x next · why: step 5")
+  eq(said(50), "  hunk 1 of 1 · ay accept · an reject · ]x next")
+  eq(said(40), "  hunk 1 of 1 · ay accept · an reject")
   eq(at(only(5)), { 5, "beside" })
   eq(at(only(4)), { 4, "beside" })
   eq(at(only(nil)), { 5, "below" })
