@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Limits of a scan. What is beyond them is left out; Scanner.Skipped counts it.
@@ -39,6 +40,9 @@ type Scanner struct {
 	dir  string
 	root *os.Root
 	git  bool
+
+	once    sync.Once
+	ignored bool // by a repository around it: then its rules can't say what is in here
 }
 
 // NewScanner opens the folder. Close releases it.
@@ -105,13 +109,34 @@ func (s *Scanner) Scan(ctx context.Context, paths []string) ([]Entry, error) {
 
 // list gives candidates by the ignore rules, unsorted, from git where it can.
 func (s *Scanner) list(ctx context.Context, paths []string) ([]string, error) {
-	if s.git {
+	if s.git && !s.isIgnored(ctx) {
 		names, err := s.gitFiles(ctx, "", paths, 0)
 		if err == nil || ctx.Err() != nil {
 			return names, err
 		}
 	}
 	return s.walk(ctx, paths)
+}
+
+// isIgnored tells whether the folder itself is ignored by a repository around
+// it, such as a copy below node_modules or a cache. Git would list nothing.
+func (s *Scanner) isIgnored(ctx context.Context) bool {
+	s.once.Do(func() {
+		cmd := exec.CommandContext(ctx, "git", "-C", s.dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull, "check-ignore", "-q", ".")
+		cmd.Env = gitEnv()
+		s.ignored = cmd.Run() == nil
+	})
+	return s.ignored
+}
+
+// gitEnv is the environment of a git that obeys nobody's variables.
+func gitEnv() (env []string) {
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "GIT_") {
+			env = append(env, e)
+		}
+	}
+	return append(env, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 }
 
 // gitFiles asks git for tracked and untracked files that are not ignored, in a
@@ -124,12 +149,7 @@ func (s *Scanner) gitFiles(ctx context.Context, dir string, paths []string, dept
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"ls-files", "-co", "--exclude-standard", "-z", "--"}
 	cmd := exec.CommandContext(ctx, "git", append(args, paths...)...)
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "GIT_") {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
-	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	cmd.Env = gitEnv()
 	raw, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("git ls-files in %s: %w", s.dir, err)

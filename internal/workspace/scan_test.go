@@ -273,3 +273,26 @@ func FuzzIgnore(f *testing.F) {
 		Lookable(p)
 	})
 }
+
+// A folder that a repository around it ignores is a workspace like any other.
+func TestScanInsideIgnoredFolder(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{".gitignore": "cache/\n", "a.go": "1", "cache/copy/b.go": "1", "cache/copy/.gitignore": "c.go\n", "cache/copy/c.go": "1"})
+	gitInit(t, dir)
+	s, err := NewScanner(filepath.Join(dir, "cache", "copy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	list, err := s.Scan(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Path)
+	}
+	if want := []string{".gitignore", "b.go"}; !slices.Equal(names, want) {
+		t.Errorf("found %v, want %v", names, want)
+	}
+}
