@@ -178,11 +178,25 @@ func (t *timeline) handle(req request) {
 		return
 	}
 	change := t.foldAll(ready.Events)
+	effects := t.queue(ready.Effects)
 	req.reply(ready, nil)
 	t.publish(before, change, ready.Events)
-	for _, fx := range ready.Effects {
+	for _, fx := range effects {
 		t.start(fx)
 	}
+}
+
+// queue puts a new run into the line for a slot, so that who asked is told its
+// position; the other effects are left to be started.
+func (t *timeline) queue(effects []run.Effect) (rest []run.Effect) {
+	for _, fx := range effects {
+		if a, ok := fx.(run.AcquireSlot); ok {
+			t.e.acquire(t, a.RunID)
+		} else {
+			rest = append(rest, fx)
+		}
+	}
+	return rest
 }
 
 func (r request) reply(ready run.ReadyTo, err error) {
@@ -274,8 +288,6 @@ func (t *timeline) publish(before run.State, c change, events []cycle.Event) {
 // goroutine, under its epoch's context.
 func (t *timeline) start(fx run.Effect) {
 	switch fx := fx.(type) {
-	case run.AcquireSlot:
-		t.e.acquire(t, fx.RunID)
 	case run.ReleaseSlot:
 		t.e.release(fx.RunID)
 	case run.Abandon:
