@@ -116,7 +116,7 @@ function M.rows(plan, opts)
     end
     local detail = text.first_line(item.detail or "")
     for _, words in ipairs(included and { why, detail } or { detail, why }) do
-      said[#said + 1] = words ~= "" and words or nil
+      said[#said + 1] = words ~= "" and words ~= item.reason and words or nil
     end
     local reason = text.pad(item.reason, REASON_CELLS) .. " " .. table.concat(said, g.between)
     local row = {

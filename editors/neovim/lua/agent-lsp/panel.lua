@@ -75,6 +75,7 @@ local function compose(s, width)
     folds = M.folds,
     pending = s:pending_by_call(),
     telemetry = s.telemetry,
+    paused = s.run ~= nil and s.run.paused,
   }
   local blank = { key = "blank", text = "", marks = {}, data = { kind = "note" } }
   local rows = {}
@@ -497,7 +498,10 @@ local function create()
   vim.api.nvim_create_autocmd("WinClosed", {
     group = group,
     callback = function()
-      vim.schedule(M.draw)
+      vim.schedule(function()
+        require("agent-lsp.prompt").layout() -- the freed rows are the tree's
+        M.draw()
+      end)
     end,
   })
 end

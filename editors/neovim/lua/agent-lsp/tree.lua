@@ -24,6 +24,7 @@ local RESULT_LINES_MAX = 40 -- of an opened call's result; the rest opens in a b
 ---@field frame? integer of the spinner
 ---@field folds? table<string, boolean> what the person opened or closed, by key
 ---@field pending? table<string, integer> hunks to review by call id
+---@field paused? boolean the run is, whatever its last event says
 ---@field telemetry? string what the running cycle is at
 ---@field keys? table<string, string> labels of the keys that rows offer
 
@@ -50,6 +51,7 @@ local function painter(meta, opts)
     folds = opts.folds or {},
     pending = opts.pending or {},
     telemetry = opts.telemetry,
+    paused = opts.paused,
     keys = opts.keys or {},
     spinner = g.running[((opts.frame or 1) - 1) % #g.running + 1],
     result_lines_max = RESULT_LINES_MAX,
@@ -229,7 +231,7 @@ local function ending(p, c, meta)
   local key = c.id .. "/standing"
   local state = meta.state
   local data = { kind = "standing", state = state }
-  if p.active and state == "paused" then
+  if p.active and (state == "paused" or p.paused) then
     p:offer(key, 2, {
       { p.g.paused .. " ", "AgentLspPaused" },
       { ("paused before step %d of %d"):format((meta.iter or 0) + 1, meta.max or 0), "AgentLspPaused" },

@@ -54,6 +54,20 @@ for name, change in pairs(pictures) do
   end
 end
 
+T["a paused run is drawn so, whatever its last event says"] = function()
+  local function last(change)
+    return golden.rows(draw(change))
+  end
+  eq(
+    last(function(_, _, o)
+      o.paused = true
+    end),
+    last(function(_, meta)
+      meta.cycles.m1.state = "paused"
+    end)
+  )
+end
+
 T["golden: highlights"] = function()
   golden.equal("tree-highlights", golden.rows(draw(), true))
 end
