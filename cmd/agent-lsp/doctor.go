@@ -75,6 +75,7 @@ func (h *house) findings(ctx context.Context) []finding {
 		git = finding{Name: "git", OK: true, Says: "not on the PATH", Do: "install git to have history as a signal of the search"}
 	}
 	list = append(list, git)
+	list = append(list, h.mcpFindings(ctx)...)
 	current, err := h.catalog.Resolve(ctx, h.config.Model)
 	if err != nil {
 		list = append(list, finding{Name: "model", Says: err.Error(), Do: "choose another: AGENT_LSP_MODEL, or model = \"…\" in the settings"})

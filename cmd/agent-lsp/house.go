@@ -22,6 +22,7 @@ import (
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
 	"github.com/agent-lsp/agent-lsp/rag"
 	"github.com/agent-lsp/agent-lsp/tools"
+	"github.com/agent-lsp/agent-lsp/tools/mcp"
 )
 
 // house is an engine with all that it is made of: the only place where the
@@ -34,6 +35,7 @@ type house struct {
 	space   *workspace.Workspace
 	catalog *catalog.Catalog
 	config  config.Config
+	mcp     *mcp.Pool // nil where nothing is run
 	log     func(format string, args ...any)
 	closers []func()
 }
@@ -141,6 +143,8 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 		}
 	}
 	if !o.still {
+		h.mcp = openMCP(h.config.MCP, registry, root, places.cache, o.log)
+		h.closers = append(h.closers, h.mcp.Close)
 		stop, err := followDisk(ctx, source, h, touched)
 		if err != nil {
 			o.log("changes on disk are not followed: %v", err)

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,6 +61,29 @@ type File struct {
 	Providers map[string]Provider `toml:"providers,omitempty" json:"providers,omitempty"`
 	// Models overrides what is known of a model, by provider/name.
 	Models map[string]Model `toml:"models,omitempty" json:"models,omitempty"`
+	// MCP are servers of tools, by name. They run commands, so only the user's
+	// own file sets them: an editor's settings may come from the workspace.
+	MCP map[string]MCP `toml:"mcp,omitempty" json:"mcp,omitempty"`
+}
+
+// MCP is a server of the Model Context Protocol: either a command or an
+// address.
+type MCP struct {
+	Command string `toml:"command,omitempty" json:"command,omitempty"`
+	// Args may hold ${workspace}, which stands for the workspace's folder.
+	Args []string `toml:"args,omitempty" json:"args,omitempty"`
+	// Env are variables that are set for the command.
+	Env map[string]string `toml:"env,omitempty" json:"env,omitempty"`
+	// PassEnv are variables of ours that the command gets although they may
+	// hold credentials; all others that may are kept from it.
+	PassEnv []string `toml:"pass_env,omitempty" json:"pass_env,omitempty"`
+	URL     string   `toml:"url,omitempty" json:"url,omitempty"`
+	// BearerEnv is the environment variable that holds the token for URL.
+	BearerEnv string `toml:"bearer_env,omitempty" json:"bearer_env,omitempty"`
+	// Timeout is how long one call may take, in seconds.
+	Timeout int `toml:"timeout,omitempty" json:"timeout,omitempty"`
+	// Off keeps the server from being started.
+	Off bool `toml:"off,omitempty" json:"off,omitempty"`
 }
 
 // Permissions are rules; deny wins, then the most specific.
@@ -130,6 +154,10 @@ func Load(root string, editor []byte) (Config, error) {
 		if err := dec.Decode(&f); err != nil {
 			return c, fmt.Errorf("the editor's settings can't be read: %w", err)
 		}
+		if len(f.MCP) > 0 {
+			f.MCP = nil
+			c.Warnings = append(c.Warnings, "the editor: mcp left out: servers run commands, and an editor's settings may come from the workspace; put them into "+UserPath())
+		}
 		if err := c.merge(f, "the editor", true); err != nil {
 			return c, err
 		}
@@ -189,7 +217,29 @@ func (f File) check() error {
 			return fmt.Errorf("%s must not be negative", key)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(f.MCP)) {
+		if err := f.MCP[name].check(); err != nil {
+			return fmt.Errorf("mcp.%s: %w", name, err)
+		}
+	}
 	return errors.Join(oneOf("edits", f.Edits, "review", "ask"), oneOf("delivery", f.Delivery, "steer", "followUp"))
+}
+
+// mcpTimeoutMax is the longest that one call may be allowed to take, in seconds.
+const mcpTimeoutMax = 3600
+
+func (m MCP) check() error {
+	switch {
+	case (m.Command == "") == (m.URL == ""):
+		return errors.New("give either command or url")
+	case m.URL != "" && (len(m.Args) > 0 || len(m.Env) > 0 || len(m.PassEnv) > 0):
+		return errors.New("args, env and pass_env are for a command, not for a url")
+	case m.Command != "" && m.BearerEnv != "":
+		return errors.New("bearer_env is for a url, not for a command")
+	case m.Timeout < 0 || m.Timeout > mcpTimeoutMax:
+		return fmt.Errorf("timeout must be between 0 and %d seconds", mcpTimeoutMax)
+	}
+	return nil
 }
 
 // merge lays a file over what is there. A source that is not trusted can only
@@ -225,6 +275,7 @@ func (c *Config) merge(f File, source string, trusted bool) error {
 	c.Aliases = lay(c.Aliases, f.Aliases)
 	c.Providers = lay(c.Providers, f.Providers)
 	c.Models = lay(c.Models, f.Models)
+	c.MCP = lay(c.MCP, f.MCP)
 	return nil
 }
 
@@ -240,6 +291,10 @@ func (c *Config) narrow(f *File, source string) {
 	if len(f.Providers) > 0 {
 		drop("providers")
 		f.Providers = nil
+	}
+	if len(f.MCP) > 0 {
+		drop("mcp")
+		f.MCP = nil
 	}
 	if len(f.Aliases) > 0 {
 		drop("aliases")

@@ -108,7 +108,7 @@ func (s *server) leave() {
 
 // serve is one life: connect, list, then wait for what ends it.
 func (s *server) serve(ctx context.Context, legacy bool, up *time.Duration) error {
-	link, err := s.dial(ctx)
+	link, err := s.dial()
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *server) serve(ctx context.Context, legacy bool, up *time.Duration) erro
 	}
 	closed := make(chan error, 1)
 	go func() { closed <- session.Wait() }()
-	defer func() { link.end(); shut(session, s.times.grace) }()
+	defer link.leave(session, s.times.grace)
 	if err := s.list(starting, session); err != nil {
 		return s.why(starting, link, fmt.Errorf("its tools can't be listed: %w", err))
 	}
@@ -238,13 +238,6 @@ func within(ctx context.Context, f func() error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// shut closes a session whose link is down already; it doesn't wait for long.
-func shut(session *sdk.ClientSession, longest time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), longest)
-	defer cancel()
-	_ = within(ctx, session.Close) // nothing can be done about a session that won't close
 }
 
 // pause waits; it says no when ctx ended.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -18,14 +19,17 @@ type link struct {
 	meter     *meter
 	process   *process // nil for HTTP
 	client    *http.Client
+	cut       context.CancelFunc // ends all requests of client
 	once      sync.Once
 }
 
 // dial opens the way that the settings name.
-func (s *server) dial(ctx context.Context) (*link, error) {
+func (s *server) dial() (*link, error) {
 	l := &link{meter: &meter{}}
 	if s.cfg.URL != "" {
-		l.client = s.cfg.client(ctx, l.meter)
+		var life context.Context
+		life, l.cut = context.WithCancel(context.Background())
+		l.client = s.cfg.client(life, l.meter)
 		l.transport = &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: l.client, MaxEventSize: messageMax}
 		return l, nil
 	}
@@ -45,15 +49,35 @@ func (l *link) end() {
 			l.process.end()
 		}
 		if l.client != nil {
+			l.cut()
 			l.client.CloseIdleConnections()
 		}
 	})
 }
 
-// lastWords is the end of what a command wrote to its standard error.
+// leave closes a session and its way. A server over HTTP is told; a command
+// sees the end of its input. Neither can hold us up.
+func (l *link) leave(session *sdk.ClientSession, longest time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	if l.process != nil {
+		l.end()
+	}
+	_ = within(ctx, session.Close) // nothing can be done about a session that won't close
+	l.end()
+}
+
+// lastWords is the end of what a command wrote to its standard error, once it
+// is over or has had the time for it.
 func (l *link) lastWords() string {
 	if l.process == nil {
 		return ""
+	}
+	timer := time.NewTimer(l.process.grace)
+	defer timer.Stop()
+	select {
+	case <-l.process.gone:
+	case <-timer.C:
 	}
 	lines := strings.Split(strings.TrimSpace(clean(l.process.tail.String())), "\n")
 	return lines[len(lines)-1]

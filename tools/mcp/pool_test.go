@@ -115,7 +115,7 @@ func TestHostile(t *testing.T) {
 		servers = append(servers, s)
 	}
 	tm := quick()
-	tm.start = 5 * time.Second
+	tm.start = 3 * time.Second
 	began := time.Now()
 	f := up(t, tm, []string{"SHOP_TOKEN=tok-123456"}, servers...)
 	if d := time.Since(began); d > 2*time.Second {
@@ -233,7 +233,7 @@ func TestHostile(t *testing.T) {
 		}
 		fine()
 	})
-	for name, says := range map[string]string{"never-answers": "no answer within 5s", "dies-at-start": "the database is not there, key [removed]", "endless-line": "",
+	for name, says := range map[string]string{"never-answers": "no answer within 3s", "dies-at-start": "the database is not there, key [removed]", "endless-line": "",
 		"floods": "", "bad": "/nowhere/at/all can't be started", "Bad Name": "must be lower-case"} {
 		t.Run(name, func(t *testing.T) {
 			if s := f.until(t, name, func(s State) bool { return s.State == GivenUp }); !strings.Contains(s.Says, says) || s.Tools != 0 {

@@ -112,6 +112,11 @@ func TestHTTP(t *testing.T) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: i.Text + " " + r.Extra.Header.Get("Authorization")}}}, nil, nil
 	})
 	inner := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	t.Cleanup(func() {
+		for session := range server.Sessions() {
+			session.Close()
+		}
+	})
 	var mu sync.Mutex
 	elsewhere := ""
 	good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,6 +15,7 @@ const (
 	toolsMax       = 64        // tools of one server
 	toolsAllMax    = 192       // tools of all servers; each gets an even share
 	pagesMax       = 20        // pages of one listing
+	listedMax      = 1000      // tools that are looked at; with as many no further page is asked for
 	nameMax        = 64        // bytes of a tool's name, as model providers have it
 	rawNameMax     = 256       // bytes of the name by which the server knows it
 	descriptionMax = 2 << 10   // bytes of one description

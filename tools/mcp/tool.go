@@ -35,7 +35,7 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession) error {
 			}
 			all = append(all, res.Tools...)
 			pages++
-			if cursor = res.NextCursor; cursor == "" || pages == pagesMax {
+			if cursor = res.NextCursor; cursor == "" || pages == pagesMax || len(all) >= listedMax {
 				got <- all
 				return nil
 			}
