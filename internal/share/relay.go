@@ -140,22 +140,21 @@ func (r *Relay) route(m message) (answer, pass []byte) {
 		if r.out == nil { // nobody is there to be shut down
 			return null(m.ID), nil
 		}
-	case m.isRequest() && r.out == nil:
-		return refusal(m.ID, "the agent is taking over from one that ended"), nil
-	case m.isRequest() && len(r.pending) >= pendingMax:
+	case m.isRequest() && (len(r.pending) >= pendingMax || r.out == nil && len(r.waiting) >= waitingMax):
 		return refusal(m.ID, "too many requests are under way"), nil
 	case !m.isRequest():
-		r.noteLocked(m)
-		if r.out == nil {
-			if !isSync(m.Method) && len(r.waiting) < waitingMax { // sync is told by replay
-				r.waiting = append(r.waiting, m.body)
-			}
-			return nil, nil
-		}
+		r.note(m)
+	}
+	if m.isRequest() {
+		r.pending[string(m.ID)] = m.Method
+	}
+	if r.out != nil {
 		return nil, m.body
 	}
-	r.pending[string(m.ID)] = m.Method
-	return nil, m.body
+	if !isSync(m.Method) && len(r.waiting) < waitingMax { // sync is told by replay
+		r.waiting = append(r.waiting, m.body)
+	}
+	return nil, nil
 }
 
 // isSync tells what replay tells again.
@@ -163,8 +162,8 @@ func isSync(method string) bool {
 	return strings.HasPrefix(method, "textDocument/did") || method == "initialized" || method == "workspace/didChangeConfiguration" || method == "workspace/didChangeWorkspaceFolders"
 }
 
-// noteLocked keeps what the next holder must hear again.
-func (r *Relay) noteLocked(m message) {
+// note keeps what the next holder must hear again.
+func (r *Relay) note(m message) {
 	switch m.Method {
 	case "initialized":
 		r.ready = m.body
