@@ -78,13 +78,14 @@ const notesMax = 100
 type MetaState struct {
 	meta    Meta
 	started map[string]time.Time // by cycle
+	paused  map[string]bool      // by cycle
 }
 
 // NewMetaState is the Meta of an empty log.
 func NewMetaState() *MetaState {
 	return &MetaState{
 		meta:    Meta{Cycles: map[string]CycleMeta{}, Calls: map[string]CallMeta{}},
-		started: map[string]time.Time{},
+		started: map[string]time.Time{}, paused: map[string]bool{},
 	}
 }
 
@@ -131,7 +132,12 @@ func (m *MetaState) Apply(current string, e Event) []MetaOp {
 				c.State, c.Why = "refused", e.Why
 			}
 		})
-		return append(ops, m.cycle(current, func(c *CycleMeta) { c.State = "running" })...)
+		return append(ops, m.cycle(current, func(c *CycleMeta) {
+			c.State = "running"
+			if m.paused[current] {
+				c.State = "paused"
+			}
+		})...)
 	default:
 		return m.cycle(current, func(c *CycleMeta) { m.applyCycle(current, c, e) })
 	}
@@ -142,8 +148,14 @@ func (m *MetaState) applyCycle(id string, c *CycleMeta, e Event) {
 	switch e := e.(type) {
 	case RunQueued:
 		c.TurnID, c.RunID, c.Model, c.Max, c.State = e.TurnID, e.RunID, e.Model, e.Max, "waiting"
+		if e.Held {
+			c.State, m.paused[id] = "paused", true
+		}
 	case RunStarted:
-		c.State, c.Started = "running", stamp(e.Time)
+		c.Started = stamp(e.Time)
+		if !m.paused[id] {
+			c.State = "running"
+		}
 		m.started[id] = e.Time
 	case IterationBegan:
 		c.Iter, c.Unread = e.N, []string{}
@@ -164,9 +176,10 @@ func (m *MetaState) applyCycle(id string, c *CycleMeta, e Event) {
 	case Compacted:
 		c.note(Note{Kind: "compaction", Text: "older history was summarised", Ref: e.Ref})
 	case RunPaused:
-		c.State = "paused"
+		c.State, m.paused[id] = "paused", true
 	case RunResumed:
 		c.State = "running"
+		delete(m.paused, id)
 	case RunEscalated:
 		c.Model = e.New
 		c.note(Note{Kind: "escalation", Text: e.Previous + " → " + e.New + reasonSuffix(e.Reason)})
@@ -175,6 +188,7 @@ func (m *MetaState) applyCycle(id string, c *CycleMeta, e Event) {
 			c.Unread = append(c.Unread[:len(c.Unread):len(c.Unread)], e.ID)
 		}
 	case RunStop:
+		delete(m.paused, id)
 		c.State, c.Ended, c.Stop = "done", stamp(e.Time), e.Message
 		if t, ok := m.started[id]; ok {
 			c.ElapsedMS = e.Time.Sub(t).Milliseconds()

@@ -74,13 +74,17 @@ func run(bin string) error {
 	if err != nil {
 		return err
 	}
-	initSmall, err := times(rounds, func(i int) (time.Duration, error) { return initialize(bin, small, filepath.Join(tmp, "s", fmt.Sprint(i))) })
+	initSmall, err := times(rounds, func(i int) (time.Duration, error) {
+		return initialize(bin, small, filepath.Join(tmp, "s", fmt.Sprint(i)))
+	})
 	if err != nil {
 		return err
 	}
 	// Each round has a state of its own: the whole index is being built while
 	// initialize is answered.
-	initBig, err := times(rounds, func(i int) (time.Duration, error) { return initialize(bin, big, filepath.Join(tmp, "b", fmt.Sprint(i))) })
+	initBig, err := times(rounds, func(i int) (time.Duration, error) {
+		return initialize(bin, big, filepath.Join(tmp, "b", fmt.Sprint(i)))
+	})
 	if err != nil {
 		return err
 	}
@@ -149,6 +153,8 @@ type server struct {
 	in  io.WriteCloser
 	out *bufio.Reader
 	id  int
+	// early are notifications that came before an answer that was waited for.
+	early []message
 }
 
 func start(bin, dir, home string, env ...string) (*server, error) {
@@ -227,6 +233,7 @@ func (s *server) call(method string, params any) (json.RawMessage, error) {
 			}
 			return m.Result, nil
 		}
+		s.early = append(s.early, m)
 	}
 }
 
@@ -304,6 +311,7 @@ func submitBench(bin, dir, home string) error {
 		if i%2 == 1 {
 			text = "hi"
 		}
+		s.early = nil
 		t0 := time.Now()
 		if _, err := s.call("agent/submit", map[string]any{"input": text, "source": "bench"}); err != nil {
 			return err
@@ -335,6 +343,13 @@ func submitBench(bin, dir, home string) error {
 }
 
 func (s *server) until(done func(message) bool) error {
+	early := s.early
+	s.early = nil
+	for _, m := range early {
+		if done(m) {
+			return nil
+		}
+	}
 	for {
 		m, err := s.read()
 		if err != nil {
