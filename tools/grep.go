@@ -49,7 +49,7 @@ func Grep() Tool {
 	return Typed(Spec{
 		Name: "grep", Description: grepWords, Category: CategoryRead, ReadOnly: true, Timeout: grepTimeout, OutputMax: 64 << 10,
 	}, func(in grepIn) string {
-		title := fmt.Sprintf("%q", in.Pattern)
+		title := `"` + in.Pattern + `"`
 		if in.Path != "" {
 			title += " in " + in.Path
 		}

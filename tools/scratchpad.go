@@ -42,7 +42,7 @@ func Scratchpad() Tool {
 		Name: "scratchpad", Description: scratchpadWords, Category: CategoryMeta, ReadOnly: true, OutputMax: 64 << 10,
 	}, func(in scratchpadIn) string {
 		if in.Grep != "" {
-			return fmt.Sprintf("%s %q", in.Ref, in.Grep)
+			return in.Ref + ` "` + in.Grep + `"`
 		}
 		return in.Ref
 	}, runScratchpad)

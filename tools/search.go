@@ -32,7 +32,7 @@ func Search() Tool {
 	return Typed(Spec{
 		Name: "search", Description: searchWords, Category: CategorySearch, ReadOnly: true,
 		Timeout: indexTimeout, OutputMax: 32 << 10,
-	}, func(in searchIn) string { return fmt.Sprintf("%q", in.Query) }, runSearch)
+	}, func(in searchIn) string { return `"` + in.Query + `"` }, runSearch)
 }
 
 func runSearch(ctx context.Context, env Env, in searchIn) Result {
