@@ -643,7 +643,7 @@ export interface ModelsResult {
   models: ModelInfo[];
 }
 
-/** Note is a visible event of a run that is no step: a retry, a compaction, an escalation. AfterStep is the index of the step that it follows. */
+/** Note is a visible event of a run that is no step: a retry, a compaction, an escalation. */
 export interface Note {
   /** retry, compaction, escalation, resumed */
   kind: string;
@@ -1004,7 +1004,7 @@ export interface RunInfo {
   sessionId: string;
   branchId: string;
   cycleId: string;
-  /** waiting, running, paused */
+  /** waiting, running, paused; interrupted: cut off by a crash, see resumable */
   state: string;
   /** in the queue for a free slot; 1 = next */
   position?: number;

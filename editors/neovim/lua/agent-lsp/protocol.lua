@@ -544,7 +544,7 @@ M.notifications = {
 ---@field current string
 ---@field models agent_lsp.ModelInfo[]
 
---- Note is a visible event of a run that is no step: a retry, a compaction, an escalation. AfterStep is the index of the step that it follows.
+--- Note is a visible event of a run that is no step: a retry, a compaction, an escalation.
 ---@class agent_lsp.Note
 ---@field kind string retry, compaction, escalation, resumed
 ---@field text string
@@ -855,7 +855,7 @@ M.notifications = {
 ---@field sessionId string
 ---@field branchId string
 ---@field cycleId string
----@field state string waiting, running, paused
+---@field state string waiting, running, paused; interrupted: cut off by a crash, see resumable
 ---@field position? integer in the queue for a free slot; 1 = next
 ---@field iter integer
 ---@field max integer
