@@ -374,3 +374,26 @@ func TestMatchGlob(t *testing.T) {
 		}
 	}
 }
+
+// A short answer names several files, a long one shows more of the best.
+func TestShortAnswersAreAboutSeveralFiles(t *testing.T) {
+	src := newMemory(nil)
+	for i := range 20 {
+		src.put(fmt.Sprintf("f%02d.go", i), "package f\n"+strings.Repeat(fmt.Sprintf("\n\nfunc Retry%d() {\n\tretry()\n\tretryBackoff()\n}\n\nvar pad%d = 1\n\n\n\n\n\n\n\n\n", i, i), 12))
+	}
+	x := indexed(t, src)
+	for k, files := range map[int]int{1: 1, 5: 5, 10: 10, 20: 10, 60: 10} {
+		s, err := x.Search(context.Background(), Query{Text: "retry backoff", K: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(itemPaths(s)); len(s.Items) != k || n < files {
+			t.Errorf("k=%d: %d items of %d files", k, len(s.Items), n)
+		}
+		for i := 1; i < len(s.Items); i++ {
+			if s.Items[i].Score > s.Items[i-1].Score {
+				t.Errorf("k=%d: the items are not in the order of their scores", k)
+			}
+		}
+	}
+}

@@ -14,7 +14,7 @@ type Item struct {
 	Path        string   `json:"path"` // relative to the root, with slashes
 	StartLine   int      `json:"start_line"`
 	EndLine     int      `json:"end_line"`
-	Score       float64  `json:"score"` // comparable within one Set only; the best is 1
+	Score       float64  `json:"score"` // what it is worth among the items of its Set; the best has 1
 	Why         []Why    `json:"why"`   // strongest first; never empty
 	Symbol      string   `json:"symbol,omitempty"`
 	NodeIDs     []string `json:"nodeIds,omitempty"` // "file:PATH" and "sym:PATH#NAME"

@@ -6,7 +6,7 @@ const (
 	MaxK           = 500      // items at most
 	MaxQueryBytes  = 32 << 10 // of Query.Text
 	MaxFocusPaths  = 200      // of each list in Focus
-	DefaultPerFile = 4        // snippets of one file when Query.SnippetsPerFile is 0
+	DefaultPerFile = 12       // snippets of one file when Query.SnippetsPerFile is 0
 )
 
 // Query is what to look for.

@@ -13,8 +13,8 @@ import (
 const (
 	maxOpened      = 40      // files read for windows
 	maxOpenedBytes = 4 << 20 // of them together; the others show their best chunk
-	laterWindow    = .95     // what a file's second and further windows are worth
-	windowPower    = .6      // how fast a lesser window of a good file falls behind the next file
+	minFiles       = 10      // that an answer of as many items is about, where so many have a score
+	rankPower      = .7      // how fast worth falls with the rank of the file, and of the window in it
 	scoreDigits    = 1e6
 )
 
@@ -59,6 +59,7 @@ func (x *Index) setState() string {
 type scoredWindow struct {
 	pos   int
 	w     window
+	first bool // of its file
 	value float64
 	text  []string
 }
@@ -70,7 +71,6 @@ func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, pe
 	if len(order) == 0 || total[order[0]] <= 0 {
 		return []Item{}, nil
 	}
-	top := total[order[0]]
 	terms := queryLineTerms(k.terms, k.lex.terms, k.t.chunks)
 	lent := lineTerms{}
 	var out []scoredWindow
@@ -85,7 +85,7 @@ func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, pe
 		if !filters.allows(k.t.sorted[i].path) {
 			continue
 		}
-		if enough(out, want, total[i]/top) {
+		if rank+1 >= minFiles && enough(out, want, worth(rank+1, 0)) {
 			break
 		}
 		rank++
@@ -114,20 +114,43 @@ func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, pe
 			ws = []window{e.fallbackWindow(k.lex.chunksOf(e.id), lines)}
 		}
 		for n, w := range ws {
-			v := total[i] / top
-			if n > 0 {
-				v *= laterWindow * math.Pow(w.value/ws[0].value, windowPower)
-			}
-			out = append(out, scoredWindow{i, w, v, lines})
+			out = append(out, scoredWindow{i, w, n == 0, worth(rank, n), lines})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b scoredWindow) int { return cmp.Compare(b.value, a.value) })
-	items := make([]Item, 0, min(want, len(out)))
+	out = choose(out, want)
+	items := make([]Item, 0, len(out))
 	why := newExplainer(k)
-	for _, s := range out[:min(want, len(out))] {
+	for _, s := range out {
 		items = append(items, k.item(s, why))
 	}
 	return items, nil
+}
+
+// choose takes the most worthy windows, and sees to it that a short answer is about
+// several files all the same.
+func choose(ws []scoredWindow, want int) []scoredWindow {
+	byWorth := func(a, b scoredWindow) int { return cmp.Compare(b.value, a.value) }
+	slices.SortStableFunc(ws, byWorth)
+	if len(ws) <= want {
+		return ws
+	}
+	var firsts, others []scoredWindow
+	for _, w := range ws {
+		if w.first && len(firsts) < min(want, minFiles) {
+			firsts = append(firsts, w)
+		} else {
+			others = append(others, w)
+		}
+	}
+	out := append(firsts, others[:want-len(firsts)]...)
+	slices.SortStableFunc(out, byWorth)
+	return out
+}
+
+// worth orders windows across files: the third window of the best file stands about
+// where the best window of the third file does. Ranks count from 0.
+func worth(file, window int) float64 {
+	return math.Pow(float64((file+1)*(window+1)), -rankPower)
 }
 
 // enough says that no window of a file with that value, nor of any after it, can

@@ -1,7 +1,6 @@
 package rag
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -13,12 +12,12 @@ import (
 
 // Sizes and limits of windows.
 const (
-	windowLines   = 14
-	windowWhole   = 26 // a definition of no more lines is shown whole
+	windowLines   = 10
+	windowWhole   = 14 // a definition of no more lines is shown whole …
+	windowMin     = 6  // … if it has at least so many; else some lines about it too
 	windowChunks  = 8  // chunks of a file in which windows are looked for
-	windowFloor   = .3 // of the file's best window, below which none is shown
-	repeatValue   = .25
-	headerValue   = .5 // of a term's weight, once more when a definition's own line has it
+	windowEdge    = .5 // what a word at the window's edge counts
+	windowGap     = 3  // lines between two windows of a file, at least
 	anchorFiles   = 4  // best files whose windows lend their names to the others
 	anchorWeight  = .35
 	historyWeight = .5 // of what similar commits changed in the file
@@ -66,50 +65,51 @@ func windows(tc *termCache, e *entry, lines []string, chunks []chunkScore, terms
 			}
 		})
 	}
-	header := make([]bool, len(lines))
-	for _, d := range e.defs {
-		if d.Start <= len(lines) && d.Kind != "field" {
-			header[d.Start-1] = true
-		}
-	}
-	values := windowValues(found, header, terms)
-	return pickWindows(e, lines, values, n)
+	return pickWindows(e, len(lines), windowValues(found, terms.within(found)), n)
 }
 
-// windowValues scores the window around each line: every distinct term once, a
-// little for its repetitions, more on a line that defines something.
-func windowValues(found [][]string, header []bool, terms lineTerms) []float64 {
-	out := make([]float64, len(found))
-	half := windowLines / 2
-	for i := range found {
-		if len(found[i]) == 0 {
-			continue // a window stands on a line that says something
+// within weighs words by how seldom they are in the file itself: the file's own
+// subject stands on every page of it, and says nothing about where to look.
+func (m lineTerms) within(found [][]string) lineTerms {
+	count := map[string]float64{}
+	for _, ts := range found {
+		for _, t := range ts {
+			count[t]++
 		}
-		count := map[string]int{}
-		var order []string
-		v := 0.0
-		for j := max(0, i-half); j < min(len(found), i+half); j++ {
-			near := 1 - .5*math.Abs(float64(j-i))/float64(half)
-			for _, t := range found[j] {
-				if count[t] == 0 {
-					order = append(order, t)
-					v += terms[t] * near
-				}
-				count[t]++
-				if header[j] {
-					v += terms[t] * headerValue * near
-				}
-			}
-		}
-		for _, t := range order {
-			v += terms[t] * repeatValue * math.Log(float64(count[t]))
-		}
-		out[i] = v
+	}
+	pages := float64(len(found))/windowLines + 1
+	out := make(lineTerms, len(count))
+	for t, n := range count {
+		out[t] = m[t] * math.Log(1+pages/n)
 	}
 	return out
 }
 
-func pickWindows(e *entry, lines []string, values []float64, n int) []window {
+// windowValues scores the window around each line: every distinct word once, more
+// the nearer it is.
+func windowValues(found [][]string, terms lineTerms) []float64 {
+	out := make([]float64, len(found))
+	const half = windowLines / 2
+	seen := map[string]bool{}
+	for i := range found {
+		if len(found[i]) == 0 {
+			continue // a window stands on a line that says something
+		}
+		clear(seen)
+		for j := max(0, i-half); j < min(len(found), i+half); j++ {
+			near := 1 - windowEdge*math.Abs(float64(j-i))/half
+			for _, t := range found[j] {
+				if !seen[t] {
+					seen[t] = true
+					out[i] += terms[t] * near
+				}
+			}
+		}
+	}
+	return out
+}
+
+func pickWindows(e *entry, lines int, values []float64, n int) []window {
 	var out []window
 	values = slices.Clone(values)
 	for len(out) < n {
@@ -119,10 +119,10 @@ func pickWindows(e *entry, lines []string, values []float64, n int) []window {
 				best = i
 			}
 		}
-		if best < 0 || (len(out) > 0 && values[best] < windowFloor*out[0].value) {
+		if best < 0 {
 			break
 		}
-		w := e.around(best+1, len(lines))
+		w := e.around(best+1, lines)
 		w.value = values[best]
 		for _, o := range out { // windows of one file do not overlap
 			if w.start <= o.end && w.end >= o.start {
@@ -133,7 +133,7 @@ func pickWindows(e *entry, lines []string, values []float64, n int) []window {
 				}
 			}
 		}
-		for i := max(0, w.start-3); i < min(len(values), w.end+2); i++ {
+		for i := max(0, w.start-windowGap); i < min(len(values), w.end+windowGap-1); i++ {
 			values[i] = 0
 		}
 		values[best] = 0
@@ -150,9 +150,11 @@ func (e *entry) around(line, last int) window {
 	w := window{start: line - windowLines/2, end: line + windowLines/2 - 1, def: e.enclosing(line)}
 	if w.def >= 0 {
 		d := e.defs[w.def]
-		if d.End-d.Start < windowWhole {
+		switch size := d.End - d.Start + 1; {
+		case size < windowMin:
+		case size <= windowWhole:
 			w.start, w.end = min(d.Start, line), max(d.End, line)
-		} else {
+		default:
 			w.start, w.end = max(w.start, d.Start), min(w.end, d.End)
 		}
 	}
@@ -257,9 +259,4 @@ func (m lineTerms) with(o lineTerms, share float64) lineTerms {
 		out[t] += v / otop * share * top
 	}
 	return out
-}
-
-// sortWindows puts windows in the order of the text.
-func sortWindows(ws []window) {
-	slices.SortFunc(ws, func(a, b window) int { return cmp.Compare(a.start, b.start) })
 }
