@@ -31,6 +31,7 @@ func stateCommands() []stateCommand {
 		{"/mode", "[planning|executing]", "show the mode, or set it; planning neither writes nor executes", (*Engine).cmdMode},
 		{"/tools", "", "the tools that the model may ask for", (*Engine).cmdTools},
 		{"/context", "", "what the last model call saw, and why", (*Engine).cmdContext},
+		{"/compact", "", "archive and summarise the older part of the conversation now", (*Engine).cmdCompact},
 		{"/undo", "", "put files back as they stood before the last turn that changed any", (*Engine).cmdUndo},
 		{"/new", "[title]", "begin a new session", (*Engine).cmdNew},
 		{"/cost", "", "tokens and money of this session", (*Engine).cmdCost},

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agent-lsp/agent-lsp/contextplan"
@@ -23,6 +24,12 @@ type piece struct {
 	CallID    string                `json:"callId,omitempty"`
 	IsError   bool                  `json:"isError,omitempty"`
 	Item      PlanItem              `json:"item"`
+
+	// For compaction: where it comes from.
+	turn  int       // index into the turns
+	kind  entryKind // "" for what belongs to no turn
+	words bool      // the person's own words
+	ref   string    // its whole text, when this is head and tail of it
 }
 
 // seqStep leaves room between two places of the log for what belongs to them:
@@ -32,6 +39,8 @@ const seqStep = 1000
 // Priorities: higher is kept longer. Within equal priority what was sent
 // already goes first, then the better score.
 const (
+	prioPerson    = 95.0 // the person's own words, of whatever turn
+	prioSummary   = 92.0 // what stands for the history that left
 	prioCurrent   = 90.0 // what was done in this turn
 	prioFocus     = 70.0 // what the person is looking at
 	prioRetrieval = 60.0 // evidence for this turn
@@ -62,6 +71,10 @@ type gathered struct {
 	tokens       func(string) int
 	now          int // index of the current turn
 	sent         map[string]bool
+	// prompt is how many tokens a prompt may have; compacted is a compaction
+	// that is not in the log yet.
+	prompt    int
+	compacted *cycle.Compacted
 }
 
 type instruction struct{ path, text string }
@@ -96,8 +109,13 @@ func pieces(t *transcript, g gathered) []piece {
 		out = append(out, g.evidenceOf(t, i)...)
 	}
 	for i := range t.entries {
-		out = append(out, g.entryPieces(t, &t.entries[i])...)
+		list := g.entryPieces(t, &t.entries[i])
+		for j := range list {
+			list[j].turn, list[j].kind, list[j].words = t.entries[i].turn, t.entries[i].kind, t.entries[i].words
+		}
+		out = append(out, list...)
 	}
+	keepWords(out, g.prompt/personShare)
 	return g.applyPins(out)
 }
 
@@ -126,12 +144,16 @@ func (g gathered) historyPriority(turn int) float64 {
 	return max(prioFloor, prioHistory-prioAge*float64(g.age(turn)-1))
 }
 
-// summaries are the compactions: each newer one supersedes what it covers.
+// summaries are the compactions; each supersedes what it covers.
 func (g gathered) summaries(t *transcript) []piece {
+	list := t.compactions
+	if c := g.compacted; c != nil {
+		list = append(slices.Clip(list), compaction{ref: c.Ref, summary: c.Summary, covers: c.Covers})
+	}
 	var out []piece
-	for _, c := range t.compactions {
-		out = append(out, g.make("summary:"+c.ref, contextplan.Summary, c.place*seqStep, model.RoleSystem, c.summary, func(p *piece) {
-			p.Candidate.Priority = prioCurrent
+	for i, c := range list {
+		out = append(out, g.make("summary:"+c.ref, contextplan.Summary, i, model.RoleSystem, c.summary, func(p *piece) {
+			p.Candidate.Priority = prioSummary
 			p.Candidate.Supersedes = c.covers
 			p.Item.Label = fmt.Sprintf("summary of %d items, source at ref:%s", len(c.covers), c.ref)
 		}))
@@ -167,6 +189,7 @@ func (g gathered) evidenceOf(t *transcript, at int) []piece {
 			c.TTL = &ttl
 			c.Span = &contextplan.Span{Path: it.Path, Start: it.StartLine, End: it.EndLine}
 			c.ContentHash = hashOf(it.Path + "\x00" + s.text)
+			p.turn, p.kind = at, entryEvidence
 			p.Item = PlanItem{Label: fmt.Sprintf("%s:%d-%d", it.Path, it.StartLine, it.EndLine), URI: it.Path,
 				StartLine: it.StartLine, EndLine: it.EndLine, Why: it.Why}
 		}))
@@ -231,6 +254,9 @@ func (g gathered) entryPieces(t *transcript, x *entry) []piece {
 		out = append(out, g.make("result:"+c.id, contextplan.History, seq+1+i, model.RoleTool, text, func(p *piece) {
 			p.Candidate.Priority = g.historyPriority(x.turn)
 			p.CallID, p.IsError = c.id, failed
+			if c.result != nil {
+				p.ref = c.result.Ref
+			}
 			p.Item.Label = c.tool + " " + c.title
 		}))
 	}

@@ -47,7 +47,10 @@ func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
 	var record planRecord
 	var messages []model.Message
 	if err == nil {
-		record, messages, err = t.plan(ctx, fx.Run, out.Retrieval)
+		out.Compacted, err = t.compaction(ctx, fx.Run, out.Retrieval)
+	}
+	if err == nil {
+		record, messages, err = t.plan(ctx, fx.Run, out.Retrieval, out.Compacted)
 	}
 	if ctx.Err() != nil {
 		return
@@ -176,23 +179,14 @@ func (e *Engine) storeSet(ctx context.Context, t *timeline, r run.Run, set rag.S
 }
 
 // plan makes a ContextPlan, stores it with its inputs and renders it.
-func (t *timeline) plan(ctx context.Context, r run.Run, retrieval *cycle.RetrievalDone) (planRecord, []model.Message, error) {
-	m, err := t.e.parts.Models.Resolve(ctx, r.Model)
-	if err != nil {
-		return planRecord{}, nil, noModel(err)
-	}
-	if m.Caps.ContextWindow == 0 {
-		return planRecord{}, nil, &Error{Code: CodeNoModel, Message: "the context window of " + m.Name + " is not known",
-			Hint: `set it: [models."` + m.Name + `"] context_window = …`}
-	}
-	list, record, err := t.candidates(ctx, m, r, retrieval)
+func (t *timeline) plan(ctx context.Context, r run.Run, retrieval *cycle.RetrievalDone, compacted *cycle.Compacted) (planRecord, []model.Message, error) {
+	list, record, err := t.candidates(ctx, r, retrieval, compacted)
 	if err != nil {
 		return record, nil, err
 	}
 	byID := make(map[string]piece, len(list))
 	for _, p := range list {
 		byID[p.Candidate.ID] = p
-		record.Input.Candidates = append(record.Input.Candidates, p.Candidate)
 	}
 	if record.Plan, err = contextplan.Build(record.Input); err != nil {
 		return record, nil, planError(err)
@@ -225,17 +219,22 @@ func noModel(err error) error {
 	return &Error{Code: CodeNoModel, Message: err.Error(), Hint: "/model lists the models"}
 }
 
-// candidates gathers everything that the plan may hold.
-func (t *timeline) candidates(ctx context.Context, m ResolvedModel, r run.Run, retrieval *cycle.RetrievalDone) ([]piece, planRecord, error) {
+// candidates gathers everything that the plan may hold: the planner's input,
+// and what becomes of each candidate in the prompt.
+func (t *timeline) candidates(ctx context.Context, r run.Run, retrieval *cycle.RetrievalDone, compacted *cycle.Compacted) ([]piece, planRecord, error) {
 	e := t.e
-	reserve := reserveOutputDefault
-	if m.Caps.OutputLimit > 0 {
-		reserve = min(reserve, m.Caps.OutputLimit)
+	m, err := e.parts.Models.Resolve(ctx, r.Model)
+	if err != nil {
+		return nil, planRecord{}, noModel(err)
 	}
-	reserve = min(reserve, m.Caps.ContextWindow/reserveShareMax)
+	if m.Caps.ContextWindow == 0 {
+		return nil, planRecord{}, &Error{Code: CodeNoModel, Message: "the context window of " + m.Name + " is not known",
+			Hint: `set it: [models."` + m.Name + `"] context_window = …`}
+	}
 	record := planRecord{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, RunID: r.ID, Model: m.Name, Call: r.Calls + 1,
-		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: m.Caps.ContextWindow, ReserveOutput: reserve + t.toolTokens(m, r)}}}
-	g := gathered{system: promptAgent, tokens: e.counter(m.Name), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, evidence: map[string][]snippet{}}
+		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: m.Caps.ContextWindow, ReserveOutput: reserveOf(m) + t.toolTokens(m, r)}}}
+	g := gathered{system: promptAgent, tokens: e.counter(m.Name), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, evidence: map[string][]snippet{},
+		prompt: record.Input.Budget.Prompt(), compacted: compacted}
 	switch {
 	case r.Final:
 		g.system = promptAgent + "\n" + promptFinal
@@ -273,7 +272,7 @@ func (t *timeline) candidates(ctx context.Context, m ResolvedModel, r run.Run, r
 		}
 	})
 	for _, id := range sets[max(0, len(sets)-evidenceTurns-1):] {
-		list, err := e.evidence(ctx, id, g.tokens)
+		list, err := e.evidence(ctx, id, min(e.settings().evidenceTokens(), m.Caps.ContextWindow/evidenceShareMax), g.tokens)
 		if err != nil {
 			return nil, record, err
 		}
@@ -283,13 +282,17 @@ func (t *timeline) candidates(ctx context.Context, m ResolvedModel, r run.Run, r
 	g.focus = e.focusSnippets(extra)
 	var list []piece
 	t.view(func() { list = pieces(t.script, g) })
+	for _, p := range list {
+		record.Input.Candidates = append(record.Input.Candidates, p.Candidate)
+	}
+	record.Input.Budget.ReserveOutput += runway(list, g)
 	return list, record, nil
 }
 
 // evidence reads the text of a stored RetrievalSet's items, the best first,
-// up to the budget for evidence. The text is kept with the set, so that a plan
+// up to left tokens. The text is kept with the set, so that a plan
 // can be built again after the files have changed.
-func (e *Engine) evidence(ctx context.Context, setID string, tokens func(string) int) ([]snippet, error) {
+func (e *Engine) evidence(ctx context.Context, setID string, left int, tokens func(string) int) ([]snippet, error) {
 	a, err := e.parts.Store.Get(ctx, store.KindRetrieval, setID)
 	if err != nil {
 		return nil, storeError(err)
@@ -305,7 +308,6 @@ func (e *Engine) evidence(ctx context.Context, setID string, tokens func(string)
 		}
 	}
 	var out []snippet
-	left := e.settings().evidenceTokens()
 	for _, it := range set.Items {
 		text, ok := e.lines(it.Path, it.StartLine, it.EndLine)
 		if !ok {

@@ -259,7 +259,7 @@ func (e *Engine) PlanPreview(ctx context.Context, p *SubmitParams) (*PlanResult,
 	if err != nil {
 		return nil, err
 	}
-	record, _, err := preview.plan(ctx, r, set)
+	record, _, err := preview.plan(ctx, r, set, nil)
 	if err != nil {
 		return nil, err
 	}

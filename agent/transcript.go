@@ -16,7 +16,7 @@ type transcript struct {
 	next    int // number of the next event
 	entries []entry
 	turns   []turn
-	// compactions in order of arrival; the last one covers the most.
+	// compactions in order of arrival.
 	compactions []compaction
 	sums        sums
 	// requestIDs finds the message that a clientRequestId made.
@@ -41,6 +41,8 @@ const (
 	entrySteer entryKind = "steer"
 	entryReply entryKind = "reply" // one model reply: text, reasoning and calls
 	entryNote  entryKind = "note"  // something that the model must be told
+	// entryEvidence is no entry; pieces of evidence bear it.
+	entryEvidence entryKind = "evidence"
 )
 
 // entry is one thing said or done.
@@ -55,6 +57,9 @@ type entry struct {
 	// change any more.
 	done bool
 	cut  bool // the reply was cut off; its text is all there is
+	// words marks what the person said, a decision with its reason included:
+	// no compaction takes it.
+	words bool
 }
 
 // entryCall is a tool call and its result.
@@ -155,6 +160,7 @@ func (t *transcript) apply(e cycle.Event) {
 		t.sums.last = e.Time
 	case cycle.VerdictsTold:
 		t.note(place, e.Text)
+		t.entries[len(t.entries)-1].words = true
 	case cycle.Compacted:
 		t.compactions = append(t.compactions, compaction{ref: e.Ref, summary: e.Summary, covers: e.Covers, tokens: e.Tokens, place: place})
 	}
@@ -191,7 +197,7 @@ func (t *transcript) user(place int, e cycle.UserMessage) {
 	} else {
 		t.turns[at].input, t.turns[at].rootEntry = e.Text, len(t.entries)
 	}
-	x := entry{kind: kind, id: "msg:" + e.ID, place: place, turn: at, done: true}
+	x := entry{kind: kind, id: "msg:" + e.ID, place: place, turn: at, done: true, words: true}
 	x.text = append(x.text, e.Text...)
 	t.entries = append(t.entries, x)
 }
