@@ -25,9 +25,12 @@
 //     TestControlOrder.
 //   - AGENT-4 Every model request is attributable to a branch, a turn, a plan
 //     and a retrieval set: TestAttribution.
+//   - AGENT-5 However long a conversation is, no prompt overflows, what the
+//     person said and pinned is in each of them, what left is archived whole,
+//     and no summary is the source of another: TestHundredTurns.
 //
 // # Reading order
 //
 // api.go (what can be asked), submit.go, timeline.go, effect_prepare.go with
-// context.go, effect_model.go, effect_tools.go, review.go, control.go.
+// context.go and compact.go, effect_model.go, effect_tools.go, review.go, control.go.
 package agent

@@ -38,8 +38,9 @@ func (t *timeline) callModel(ctx context.Context, fx run.CallModel, messages []m
 		t.post(t.failedCall(fx, err))
 		return
 	}
-	t.e.calibrate(m.Name, t.estimate(fx.PlanID, ctx), s.done.Usage)
-	usage := cycle.UsageReported{PlanID: fx.PlanID, Model: m.Name, Estimated: t.estimate(fx.PlanID, ctx),
+	estimated := t.estimate(fx.PlanID, ctx) + t.toolTokens(m, fx.Run)
+	t.e.calibrate(m.Name, estimated, s.done.Usage)
+	usage := cycle.UsageReported{PlanID: fx.PlanID, Model: m.Name, Estimated: estimated,
 		Input: s.done.Usage.Input, Output: s.done.Usage.Output, CacheRead: s.done.Usage.CacheRead, CacheWrite: s.done.Usage.CacheWrite,
 		CostUSD: cost(m.Caps, s.done.Usage), Reported: s.done.Usage.Reported,
 		MS: time.Since(s.begun).Milliseconds(), FirstMS: s.first.Milliseconds()}
@@ -184,7 +185,7 @@ func roundID(runID string, call int) string {
 	return runID + "/" + strings.Repeat("0", max(0, 4-len(n))) + n
 }
 
-// estimate is what the plan was thought to cost.
+// estimate is what the plan was thought to cost; the tools' schemas come on top.
 func (t *timeline) estimate(planID string, ctx context.Context) int {
 	r, err := t.e.record(ctx, planID)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agent-lsp/agent-lsp/agent/edits"
+	"github.com/agent-lsp/agent-lsp/contextplan"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/internal/model"
 	"github.com/agent-lsp/agent-lsp/internal/store"
@@ -40,6 +41,7 @@ type rig struct {
 	requests []model.Request
 	state    string // path of the store
 	restart  func() // ends the engine; open starts the next
+	window   int    // of the model, in tokens; 0 = 32,000
 }
 
 type reply func(n int, req model.Request) (text string, calls []model.Call)
@@ -83,7 +85,7 @@ func (g *rig) open(r reply) {
 	var idMu sync.Mutex
 	engine = New(Parts{
 		Root: space.Roots()[0], Store: st, Index: fixedIndex{}, Edits: ledger, Tools: tools.NewRegistry(tools.Builtin()...),
-		Models: oneModel{g.model(r)}, Permissions: allRead{g.dir}, Version: "test", Now: time.Now,
+		Models: oneModel{g.model(r), g}, Permissions: allRead{g.dir}, Version: "test", Now: time.Now,
 		NewID: func(prefix string) string {
 			idMu.Lock()
 			defer idMu.Unlock()
@@ -112,6 +114,14 @@ func (g *rig) open(r reply) {
 	g.restart = stop
 }
 
+// write puts a file into the workspace.
+func (g *rig) write(name, text string) {
+	g.t.Helper()
+	if err := os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o644); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
 func (g *rig) model(r reply) model.Model {
 	return model.Func(func(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
 		g.mu.Lock()
@@ -127,13 +137,28 @@ func (g *rig) model(r reply) model.Model {
 			if text != "" && !yield(model.Delta{Text: text}, nil) {
 				return
 			}
-			done := model.Done{Finish: model.FinishStop, Calls: calls, Usage: model.Usage{Input: 10, Output: 5, Reported: true}}
+			done := model.Done{Finish: model.FinishStop, Calls: calls, Usage: model.Usage{Input: promptTokens(req), Output: 5, Reported: true}}
 			if len(calls) > 0 {
 				done.Finish = model.FinishCalls
 			}
 			yield(model.Delta{Done: &done}, nil)
 		}
 	})
+}
+
+// promptTokens is the fake model's own count of a request.
+func promptTokens(req model.Request) int {
+	n := 0
+	for _, m := range req.Messages {
+		n += contextplan.EstimateTokens(contextplan.Code, m.Text) + messageOverheadTokens
+		for _, c := range m.Calls {
+			n += contextplan.EstimateTokens(contextplan.Code, c.Name+string(c.Args)) + messageOverheadTokens
+		}
+	}
+	for _, t := range req.Tools {
+		n += contextplan.EstimateTokens(contextplan.Code, t.Name+t.Description+string(t.Schema)) + messageOverheadTokens
+	}
+	return n
 }
 
 func (g *rig) submit(p SubmitParams) *SubmitResult {
@@ -237,7 +262,10 @@ func (fixedIndex) References(context.Context, string, int) ([]rag.Location, bool
 }
 func (fixedIndex) Status() rag.Status { return rag.Status{State: rag.StateReady, Files: 2} }
 
-type oneModel struct{ m model.Model }
+type oneModel struct {
+	m model.Model
+	g *rig
+}
 
 func (o oneModel) Resolve(_ context.Context, name string) (ResolvedModel, error) {
 	if name == "nowhere" {
@@ -246,7 +274,11 @@ func (o oneModel) Resolve(_ context.Context, name string) (ResolvedModel, error)
 	if name == "" {
 		name = "test/small"
 	}
-	return ResolvedModel{Name: name, ID: name, Model: o.m, Caps: model.Caps{ContextWindow: 32000, Tools: true}}, nil
+	window := 32000
+	if o.g.window > 0 {
+		window = o.g.window
+	}
+	return ResolvedModel{Name: name, ID: name, Model: o.m, Caps: model.Caps{ContextWindow: window, Tools: true}}, nil
 }
 func (oneModel) List(context.Context) []ModelInfo {
 	return []ModelInfo{{Name: "test/small", Available: true}}
