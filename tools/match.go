@@ -11,7 +11,8 @@ const (
 	fuzzyLinesMax   = 120  // lines of old text that are compared inexactly
 	fuzzyPlacesMax  = 20   // places whose anchors fit that are compared
 	fuzzySimilarity = 0.90 // how alike the lines must be, of 1
-	fuzzyLead       = 0.05 // how much better than the second best
+	fuzzyLead       = 0.05 // how much better than the second best that overlaps it
+	fuzzyRival      = 0.60 // a place elsewhere that is so alike makes it a guess
 	nearPlacesMax   = 3    // places shown where nothing matches
 	placesMax       = 8    // places shown where too much matches
 	nearSimilarity  = 0.5  // a line less alike than this is not near
@@ -33,7 +34,8 @@ type matched struct {
 //	exact        character by character
 //	whitespace   whole lines, blanks at line ends don't matter
 //	indentation  whole lines, indented otherwise; new text is re-indented
-//	similar      first and last line fit, what is between is alike, one such place
+//	similar      first and last line fit, what is between is alike, what is to change
+//	             stands there, and nothing like it stands elsewhere; only that changes
 func match(text, old, with string) (places []matched, how string) {
 	if places = matchExact(text, old, with); len(places) > 0 {
 		return places, ""
@@ -144,49 +146,6 @@ func blankLines(lines []string) bool {
 		}
 	}
 	return true
-}
-
-// matchSimilar looks for blocks whose first and last line are old's and whose
-// inside is alike. The best must reach the bar and leave the second behind.
-func matchSimilar(t, o lined, with string) (best matched, similarity float64, ok bool) {
-	n := len(o.lines)
-	if n < fuzzyLinesMin || n > fuzzyLinesMax {
-		return best, 0, false
-	}
-	first, last := strings.TrimSpace(o.lines[0]), strings.TrimSpace(o.lines[n-1])
-	if !anchor(first) || !anchor(last) {
-		return best, 0, false
-	}
-	slack, second, tried := 1+n/10, 0.0, 0
-	for i := range t.lines {
-		if strings.TrimSpace(t.lines[i]) != first {
-			continue
-		}
-		for size := max(2, n-slack); size <= n+slack && i+size <= len(t.lines); size++ {
-			if strings.TrimSpace(t.lines[i+size-1]) != last {
-				continue
-			}
-			here := t.lines[i : i+size]
-			if 2*linesInBoth(here, o.lines) < n {
-				continue
-			}
-			if tried++; tried > fuzzyPlacesMax {
-				return best, 0, false
-			}
-			s := alike(here, o.lines)
-			if s <= similarity {
-				second = max(second, s)
-				continue
-			}
-			second, similarity = similarity, s
-			fitted := with
-			if re, ok := learnIndent(o.lines[:1], here[:1]); ok {
-				fitted = re.apply(with)
-			}
-			best = t.place(i, size, o.newline, fitted)
-		}
-	}
-	return best, similarity, similarity >= fuzzySimilarity && similarity-second >= fuzzyLead
 }
 
 // anchor says whether a line can hold a place: a lone bracket is anywhere.

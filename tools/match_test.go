@@ -151,8 +151,31 @@ func TestNeverGuesses(t *testing.T) {
 			t.Errorf("%s: it guessed: %q", name, out)
 		}
 	}
-	if _, how, err := (editPair{OldText: block, NewText: "new\n"}).apply(strings.Replace(block, "five()", "fine()", 1)); err != nil || !strings.Contains(how, "alike") {
-		t.Errorf("one similar place: %q, %v", how, err)
+}
+
+// TestSimilarKeepsWhatItDoesNotChange: a place that is only alike is changed in
+// the lines that the edit is about; if those are not there, it is refused.
+func TestSimilarKeepsWhatItDoesNotChange(t *testing.T) {
+	block := "func A() {\n\tone()\n\ttwo()\n\tthree()\n\tfour()\n\tfive()\n\tsix()\n\tseven()\n\teight()\n\treturn\n}\n"
+	edited := strings.Replace(block, "five()", "fine()", 1) // by somebody, after block was read
+	twin := strings.Replace(edited, "func A", "func B", 1)
+	replace := func(in string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(in) }
+	for name, tc := range map[string]struct{ text, with, want string }{
+		"another line":       {edited, replace(block, "two()", "2()"), replace(edited, "two()", "2()")},
+		"two other lines":    {edited, replace(block, "two()", "2()", "eight()", "8()\n\t9()"), replace(edited, "two()", "2()", "eight()", "8()\n\t9()")},
+		"an insertion":       {edited, replace(block, "\ttwo()", "\tone()\n\ttwo()"), replace(edited, "\ttwo()", "\tone()\n\ttwo()")},
+		"a deletion":         {edited, replace(block, "\ttwo()\n", ""), replace(edited, "\ttwo()\n", "")},
+		"indented otherwise": {replace(edited, "\t", "    "), replace(block, "two()", "2()"), replace(edited, "two()", "2()", "\t", "    ")},
+		"that very line":     {edited, replace(block, "five()", "5()"), ""},
+		"all lines":          {edited, "new\n", ""},
+		"a twin elsewhere":   {edited + twin, replace(block, "two()", "2()"), ""},
+		"a twin before":      {twin + edited, replace(block, "two()", "2()"), ""},
+		"beside it":          {edited, replace(block, "five()\n", "five()\n\thalf()\n"), replace(edited, "fine()\n", "fine()\n\thalf()\n")},
+	} {
+		out, how, err := (editPair{OldText: block, NewText: tc.with}).apply(tc.text)
+		if out != tc.want || (err == nil) != strings.Contains(how, "alike") || (err == nil) != (tc.want != "") {
+			t.Errorf("%s: %q, %v\n%s", name, how, err, out)
+		}
 	}
 }
 

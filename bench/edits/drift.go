@@ -20,7 +20,7 @@ type version struct {
 	// The lines of text in which a change is in the right place; none when
 	// first > last.
 	first, last int
-	// The diff form may tell copies apart by its line numbers.
+	// What should come of the diff form where that differs: it has line numbers.
 	numbered string
 	// The place can't be told from the file before: only the exact old text,
 	// standing once, says where.
@@ -193,10 +193,10 @@ func neighbours(h hunk, seed uint64) (version, bool) {
 func altered(l string, r *rand.Rand) string {
 	words := strings.Fields(l)
 	if len(words) == 0 {
-		return l + "x"
+		return "x" + l + "x"
 	}
 	w := words[r.IntN(len(words))]
-	return strings.Replace(l, w, w+"2", 1)
+	return strings.Replace(l, w, "x"+w+"x", 1)
 }
 
 func contextEdited(h hunk, seed uint64) (version, bool) {
@@ -236,7 +236,12 @@ func copied(h hunk, seed uint64) (version, bool) {
 	if strings.Count(v.text, h.old()) < 2 {
 		return v, false // the copy landed where it merged with what stands there
 	}
-	v.numbered, v.ideal = v.ideal, ""
+	// A diff says at which line: whichever copy stands exactly there is meant.
+	lines := strings.Split(v.text, "\n")
+	v.ideal = ""
+	if head := h.head(); strings.HasPrefix(strings.Join(lines[head:], "\n"), h.old()) {
+		v.numbered = strings.Join(slices.Concat(lines[:head], strings.Split(h.with(), "\n"), lines[h.tail():]), "\n")
+	}
 	return v, true
 }
 
@@ -249,12 +254,15 @@ func twin(h hunk, seed uint64) (version, bool) {
 	r, list := random(h, seed), items(h)
 	copied := slices.Clone(list[h.head():h.tail()])
 	i := r.IntN(len(copied))
+	for strings.TrimSpace(copied[i].text) == "" {
+		i = (i + 1) % len(copied) // a text without newline that ends in a blank line is at any line's end
+	}
 	copied[i].text = altered(copied[i].text, r)
 	k := h.head()
 	if k == h.from {
 		k = h.tail() - 1
 	}
-	if k < h.from || k >= h.to {
+	if (k < h.from || k >= h.to) && strings.TrimSpace(list[k].text) != "" {
 		list[k].text = altered(list[k].text, r)
 	} else {
 		return version{}, false
@@ -334,14 +342,11 @@ func apply(ctx context.Context, h hunk, file, form string) (out, said string) {
 func (h hunk) diff() string {
 	var b strings.Builder
 	head, tail := h.head(), h.tail()
-	if tail == len(h.before) && h.before[tail-1] == "" {
-		tail-- // what comes after the final newline is no line
-	}
 	fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", head+1, tail-head, head+1, tail-head-(h.to-h.from)+len(h.lines))
 	for _, part := range []struct {
 		sign  string
 		lines []string
-	}{{" ", h.before[head:h.from]}, {"-", h.before[h.from:h.to]}, {"+", h.lines}, {" ", h.before[h.to:max(h.to, tail)]}} {
+	}{{" ", h.before[head:h.from]}, {"-", h.before[h.from:h.to]}, {"+", h.lines}, {" ", h.before[h.to:tail]}} {
 		for _, l := range part.lines {
 			b.WriteString(part.sign + l + "\n")
 		}
@@ -365,16 +370,15 @@ func (v version) judge(h hunk, out, form string) verdict {
 		return right
 	}
 	a, b := strings.Split(plain(v.text), "\n"), strings.Split(plain(out), "\n")
+	// In the right place is what leaves everything outside of it as it was.
 	head, tail := 0, 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
 	}
-	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+	for tail < min(len(a), len(b)) && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	// Lines that are alike let a change seem to begin later than it does, never
-	// earlier than its place.
-	if head >= v.first && len(a)-tail <= v.last+1 {
+	if v.first <= v.last && head >= v.first && len(a)-tail <= v.last+1 {
 		return off
 	}
 	return wrong

@@ -38,7 +38,13 @@ type hunk struct {
 }
 
 func (h hunk) head() int { return max(0, h.from-h.context) }
-func (h hunk) tail() int { return min(len(h.before), h.to+h.context) }
+func (h hunk) tail() int {
+	end := len(h.before)
+	if h.before[end-1] == "" {
+		end-- // what comes after the final newline is no line
+	}
+	return max(h.to, min(end, h.to+h.context))
+}
 
 // old and with are the call that a model would make.
 func (h hunk) old() string { return strings.Join(h.before[h.head():h.tail()], "\n") }
