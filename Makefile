@@ -5,7 +5,7 @@ BIN := bin/agent-lsp
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
 export CGO_ENABLED := 0
 
-.PHONY: lint build run test test-env vet test-go test-race test-neovim test-crash gen bench bench-retrieval bench-index clean help
+.PHONY: lint build run test test-env vet test-go test-race test-neovim test-crash gen bench bench-edits bench-retrieval bench-index clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -41,6 +41,9 @@ test-race: ## the concurrent packages under the race detector
 test-neovim: build ## the plugin in the real editor
 	./editors/neovim/tests/run.sh $(abspath $(BIN))
 
+test-crash: ## kill -9 at 240 random moments of random runs, and what is left each time
+	go test ./cmd/agent-lsp -count=1 -run 'TestCrash$$' -v -timeout 30m -args -crash.kills 240
+
 gen: ## generate the protocol's faces anew
 	go generate ./rpc/...
 
@@ -52,6 +55,9 @@ bench-start: build
 
 bench-index: build
 	go run ./bench/index
+
+bench-edits: ## whether edits land where they were meant to, on real commits; EDITS_REPOS names folders of git repositories
+	go run ./bench/edits
 
 bench-retrieval: ## how well the search finds, against baselines; see bench/retrieval
 	go run ./bench/retrieval

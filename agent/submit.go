@@ -199,7 +199,10 @@ func (t *timeline) submitted(id, kind string) *SubmitResult {
 				return
 			}
 		}
-		out.Kind, out.TurnID, out.CycleID, out.RunID = "steer", t.state.Run.TurnID, t.state.Run.CycleID, t.state.Run.ID
+		out.Kind = "steer"
+		if x := t.script.turnOfMessage(id); x != nil { // its run may be over by now
+			out.TurnID, out.CycleID, out.RunID = x.id, x.cycle, x.run
+		}
 	})
 	if out.Kind == "direct" {
 		out.QueuePosition = t.e.position(out.RunID)

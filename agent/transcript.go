@@ -183,6 +183,16 @@ func (t *transcript) turnByID(id string) *turn {
 	return nil
 }
 
+// turnOfMessage is the turn that a message belongs to.
+func (t *transcript) turnOfMessage(id string) *turn {
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		if x := &t.entries[i]; x.id == "msg:"+id && x.turn < len(t.turns) {
+			return &t.turns[x.turn]
+		}
+	}
+	return nil
+}
+
 func (t *transcript) current() int { return len(t.turns) - 1 }
 
 // user records a message. A promoted follow-up's message comes before the
