@@ -38,6 +38,8 @@ func (x *Index) bring(ctx context.Context, files []File, gone []string) error {
 	if len(todo) == 0 && len(gone) == 0 {
 		return nil
 	}
+	x.begin()
+	defer x.end()
 	x.setStatus(func(s *Status) { s.State, s.Done, s.Total = StateIndexing, 0, len(todo) })
 	if len(gone) > 0 {
 		if err := x.commit(nil, gone, x.seq.Add(1)); err != nil {
@@ -79,6 +81,21 @@ func (x *Index) bring(ctx context.Context, files []File, gone []string) error {
 		x.background(x.ctx, func(ctx context.Context) { x.st.lex.compact(ctx) })
 	}
 	return failed
+}
+
+func (x *Index) begin() {
+	x.write.Lock()
+	defer x.write.Unlock()
+	x.active++
+}
+
+// end forgets the removals when no older reading is left that could undo one.
+func (x *Index) end() {
+	x.write.Lock()
+	defer x.write.Unlock()
+	if x.active--; x.active == 0 {
+		clear(x.gone)
+	}
 }
 
 // prepare reads and analyses on all processors. The channel is closed at the end.

@@ -219,12 +219,13 @@ func isTrailer(ln string) bool {
 // keeps its past.
 func (h *history) makeView(ids []string) *historyView {
 	names := h.names
-	dict := make(map[string]uint32, len(names))
-	for i, n := range names {
-		dict[n] = uint32(i)
+	v := &historyView{names: names, byWord: map[uint32][]hit{}, byDiff: map[uint32][]diffHit{}}
+	v.dict = func(s string) (uint32, bool) { // the dictionary only grows; what came later is not of this view
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		i, ok := h.dict[s]
+		return i, ok && int(i) < len(names)
 	}
-	v := &historyView{names: names, byWord: map[uint32][]hit{}, byDiff: map[uint32][]diffHit{},
-		dict: func(s string) (uint32, bool) { i, ok := dict[s]; return i, ok }}
 	today := map[uint32]uint32{}
 	total := 0
 	for _, id := range ids {

@@ -32,8 +32,9 @@ type Index struct {
 	// manifest, the table. It is held for one batch at a time.
 	write   sync.Mutex
 	nextID  uint32
-	gone    map[string]uint64 // path → seq of a removal that an older reading must not undo
-	dropped []goneFile        // replaced versions, removed with the next batch but one query-safe
+	active  int               // calls of bring under way
+	gone    map[string]uint64 // path → seq of a removal that a reading under way must not undo
+	dropped []goneFile        // replaced versions, removed with the next batch
 	closed  bool
 
 	statusMu sync.Mutex // never taken while write is wanted

@@ -187,6 +187,10 @@ func (l *lexical) write(adds map[uint32][]chunkDoc, gone []goneFile) error {
 	if b.Size() == 0 {
 		return nil
 	}
+	select {
+	case <-l.async.failed: // of a merge, long ago: this batch may well succeed
+	default:
+	}
 	done := make(chan error, 1)
 	go func() { done <- l.bleve.Batch(b) }()
 	select {
