@@ -46,6 +46,7 @@ type Relay struct {
 	pending  map[string]string // requests of the editor without an answer: id → method
 	shut     bool              // shutdown was asked for
 	exited   bool
+	over     bool                       // Run ends
 	given    int                        // ids of requests of the holders
 	back     io.WriteCloser             // of this generation; nil between two
 	out      *sink                      // to back
@@ -67,8 +68,11 @@ func NewRelay(in *bufio.Reader, out io.Writer, hello []byte, connect Connector, 
 func (r *Relay) Run(ctx context.Context, first io.ReadWriteCloser) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	served := make(chan error, 1)
-	go func() { served <- r.serve(ctx, first) }()
+	served, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		served <- r.serve(ctx, first)
+	}()
 	read := make(chan error, 1)
 	go func() { read <- r.readEditor(ctx) }()
 	var err error
@@ -79,11 +83,13 @@ func (r *Relay) Run(ctx context.Context, first io.ReadWriteCloser) error {
 	}
 	cancel()
 	r.mu.Lock()
+	r.over = true
 	if r.back != nil {
 		r.back.Close()
 	}
 	exited, shut := r.exited, r.shut
 	r.mu.Unlock()
+	<-ended // nothing is connected or begun any more
 	switch {
 	case exited && !shut:
 		return ErrNoShutdown
@@ -195,7 +201,11 @@ func null(id json.RawMessage) []byte {
 // serve talks to one holder after the other.
 func (r *Relay) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	for {
-		in := r.begin(conn)
+		in, ok := r.begin(conn)
+		if !ok {
+			conn.Close()
+			return ctx.Err()
+		}
 		err := r.readHolder(in)
 		conn.Close()
 		r.lost()
@@ -203,7 +213,7 @@ func (r *Relay) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 		over := r.exited || r.shut
 		r.mu.Unlock()
 		if over || ctx.Err() != nil {
-			<-ctx.Done()
+			<-ctx.Done() // the editor says the last word
 			return ctx.Err()
 		}
 		r.log("the agent-lsp that served this folder is gone: %v", err)
@@ -216,9 +226,12 @@ func (r *Relay) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 // begin says hello to a holder and tells it what the editor told the others.
 // The handshake's answer is read by readHolder like everything else; document
 // sync and notifications are taken in order by every server of ours.
-func (r *Relay) begin(conn io.ReadWriteCloser) *bufio.Reader {
+func (r *Relay) begin(conn io.ReadWriteCloser) (in *bufio.Reader, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return nil, false
+	}
 	out := &sink{w: conn}
 	r.pending[string(r.hello.ID)] = "initialize"
 	_ = out.send(r.hello.body) // a holder that is gone is noticed by reading
@@ -238,7 +251,7 @@ func (r *Relay) begin(conn io.ReadWriteCloser) *bufio.Reader {
 	}
 	r.waiting = nil
 	r.back, r.out = conn, out
-	return bufio.NewReader(conn)
+	return bufio.NewReader(conn), true
 }
 
 // lost answers what was under way with a holder that is gone.
