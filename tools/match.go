@@ -2,7 +2,10 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Limits of inexact matching.
@@ -29,7 +32,8 @@ type matched struct {
 
 // match finds the places where old stands in text and what to put there. How
 // says how it was found when not exactly. The text has \n line endings. It
-// tries, in this order, and the first that finds a place decides:
+// tries, in this order, and the first that finds a place decides; without a
+// letter or a digit in old only the first is tried:
 //
 //	exact        character by character
 //	whitespace   whole lines, blanks at line ends don't matter
@@ -41,8 +45,8 @@ func match(text, old, with string) (places []matched, how string) {
 		return places, ""
 	}
 	t, o := splitLines(text), splitLines(old)
-	if len(o.lines) == 0 || blankLines(o.lines) {
-		return nil, ""
+	if !slices.ContainsFunc(o.lines, wordy) {
+		return nil, "" // brackets alone are at many places; inexactly they name none
 	}
 	if places = matchTrimmed(t, o, with); len(places) > 0 {
 		return places, "blanks at line ends differ"
@@ -139,13 +143,9 @@ func sameLines(a, b []string, norm func(string) string) bool {
 	return true
 }
 
-func blankLines(lines []string) bool {
-	for _, l := range lines {
-		if strings.TrimSpace(l) != "" {
-			return false
-		}
-	}
-	return true
+// wordy says whether a line has anything to know it by.
+func wordy(line string) bool {
+	return strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == utf8.RuneError })
 }
 
 // anchor says whether a line can hold a place: a lone bracket is anywhere.

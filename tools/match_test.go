@@ -145,6 +145,7 @@ func TestNeverGuesses(t *testing.T) {
 		"overlapping": {"aaa", "aa"},
 		"blanks":      {"x  \ny\nx\t\n", "x\n"},
 		"indentation": {"  x\n  y\nz\n   x\n   y\n", "x\ny\n"},
+		"brackets":    {"\tif x {\n\t\t}\n\t}\n", "  }\n}\n"},
 		"similar":     {strings.Replace(block, "five()", "fire()", 1) + strings.Replace(block, "six()", "sex()", 1), block},
 	} {
 		if out, _, err := (editPair{OldText: tc.old, NewText: "new"}).apply(tc.text); err == nil {

@@ -22,9 +22,10 @@ type version struct {
 	first, last int
 	// What should come of the diff form where that differs: it has line numbers.
 	numbered string
-	// The place can't be told from the file before: only the exact old text,
-	// standing once, says where.
-	moved bool
+	// Another revision of the file: where its lines come from is an estimate, so
+	// that the exact old text, where it stands once, is the place.
+	revision bool
+	moved    bool // and the estimate finds none
 }
 
 // drift makes a version of a hunk's file; not ok where there is none.
@@ -288,7 +289,7 @@ func revised(h hunk, list []string, seed uint64) (version, bool) {
 		return version{}, false
 	}
 	before := strings.Join(h.before, "\n")
-	v := version{text: list[random(h, seed).IntN(len(list))]}
+	v := version{text: list[random(h, seed).IntN(len(list))], revision: true}
 	lines := strings.Split(v.text, "\n")
 	v.first, v.last = len(lines), -1
 	// Which line of the revision is which of the file before.
@@ -366,8 +367,11 @@ func (v version) judge(h hunk, out, form string) verdict {
 	case ideal != "" && plain(out) == plain(ideal):
 		return right
 	}
-	if v.moved && strings.Count(v.text, h.old()) == 1 && out == strings.Replace(v.text, h.old(), h.with(), 1) {
-		return right
+	if v.revision && strings.Count(v.text, h.old()) == 1 && plain(out) == plain(strings.Replace(v.text, h.old(), h.with(), 1)) {
+		if v.moved {
+			return right
+		}
+		return off // mostly the change is there already, and is made again
 	}
 	a, b := strings.Split(plain(v.text), "\n"), strings.Split(plain(out), "\n")
 	// In the right place is what leaves everything outside of it as it was.
