@@ -472,6 +472,9 @@ func TestKilledMidCommand(t *testing.T) {
 			t.Errorf("%q is lost: %s", want, text)
 		}
 	}
+	if len(running(t, "993.5")) > 0 {
+		t.Error("the command was begun again by itself")
+	}
 	n := len(proxy.Requests())
 	if got := runIn(t, env, dir, "ctl", "resume", "--json"); got.code != 0 {
 		t.Fatalf("ctl resume: exit %d: %s%s", got.code, got.stdout, got.stderr)
@@ -482,10 +485,8 @@ func TestKilledMidCommand(t *testing.T) {
 			t.Errorf("the model isn't told of %q", want)
 		}
 	}
-	if len(running(t, "993.5")) > 0 {
-		t.Error("the command was begun again by itself")
-	}
-	e.bye()
+	e.bye() // ends what the script, which begins anew, may have asked for meanwhile
+	checkGone(t, "993.5")
 }
 
 // TestPausedStaysPaused: kill -9 of a paused run. A STATE says so at once, a

@@ -414,6 +414,32 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d schedules of 60 moments", n)
 }
 
+// RUN-5, exhaustively: a steer at every moment of a run, for many runs. It is
+// read by one model call, or stays in its cycle when that did not complete.
+func TestSteerAtEveryMoment(t *testing.T) {
+	const runs, moments = 200, 40
+	n := 0
+	for seed := range uint64(runs) {
+		for at := range moments {
+			w := newWorld(t, seed)
+			turn := w.id("t")
+			w.must(Submit{ID: "root", TurnID: turn, RunID: "run", Max: 6, Model: "small", Submitted: cycle.Submitted{TurnID: turn}})
+			for range at {
+				w.outcome()
+			}
+			if w.state.Run.ID != "run" {
+				break // it is over by then
+			}
+			w.must(Submit{ID: "steer", TurnID: w.id("t"), RunID: w.id("r"), Delivery: cycle.DeliverySteer, Max: 6, Model: "small"})
+			w.steers["steer"] += 0
+			w.settle()
+			w.checkSteers()
+			n++
+		}
+	}
+	t.Logf("%d steers, each at a moment of its own", n)
+}
+
 func FuzzStep(f *testing.F) {
 	f.Add(uint64(1), 40)
 	f.Fuzz(func(t *testing.T, seed uint64, steps int) {
