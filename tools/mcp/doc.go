@@ -20,7 +20,8 @@
 // # Invariants
 //
 //   - A server costs its own tools only: huge, slow, dying or lying, the others
-//     go on, and Open never waits. (TestHostile, TestRealServerKilled)
+//     go on, and Open never waits. (TestHostile, TestNeverAnswers,
+//     TestRealServerKilled)
 //   - Every limit has a name, and what was left out is told. (TestHostile)
 //   - The name of a tool depends on its server's and its own alone; it never is
 //     the name of one of ours, nor of another server's. (TestNames, FuzzName)
