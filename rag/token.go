@@ -198,3 +198,22 @@ func undouble(s string) string {
 	}
 	return s
 }
+
+// Terms gives the words of a text as the index knows them, in order, without those
+// that say nothing: for whoever wants to compare like with like.
+func Terms(text string) []string {
+	tc := queryTerms.Get().(*termCache)
+	defer queryTerms.Put(tc)
+	var out []string
+	eachIdent(text, func(raw string) {
+		if stopWords[strings.ToLower(raw)] {
+			return
+		}
+		for _, t := range tc.terms(raw) {
+			if !stopWords[t] {
+				out = append(out, t)
+			}
+		}
+	})
+	return out
+}

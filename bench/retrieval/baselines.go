@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
+	"github.com/agent-lsp/agent-lsp/rag"
 	"github.com/blevesearch/bleve/v2"
 )
 
@@ -25,8 +27,8 @@ type baseline interface {
 
 // baselines by the names that -run takes.
 var baselines = map[string]func() (baseline, error){
-	"keywords": func() (baseline, error) { return &fileTerms{files: map[string]*fileTerm{}}, nil },
-	"bm25":     func() (baseline, error) { return &fileTerms{files: map[string]*fileTerm{}, bm25: true}, nil },
+	"keywords": func() (baseline, error) { return &keywords{map[string]string{}}, nil },
+	"bm25":     func() (baseline, error) { return &fileTerms{map[string]*fileTerm{}}, nil },
 	"bleve":    newDefaultBleve,
 }
 
@@ -66,17 +68,12 @@ func (w *watched) refresh(ctx context.Context, sc *workspace.Scanner) error {
 	return w.update(changed, gone)
 }
 
-// fileTerms counts words by file. Without bm25 it is what a person does with ripgrep:
-// the words of the query, counted, the rare ones for more.
-type fileTerms struct {
-	files map[string]*fileTerm
-	bm25  bool
-}
+// fileTerms is BM25 over whole files, on the same words as ours.
+type fileTerms struct{ files map[string]*fileTerm }
 
 type fileTerm struct {
 	tf     map[string]int
 	length int
-	lines  int
 }
 
 func (b *fileTerms) update(changed map[string]string, gone []string) error {
@@ -84,8 +81,8 @@ func (b *fileTerms) update(changed map[string]string, gone []string) error {
 		delete(b.files, p)
 	}
 	for p, text := range changed {
-		f := &fileTerm{tf: map[string]int{}, lines: strings.Count(text, "\n") + 1}
-		for _, w := range plainWords(text, b.bm25) {
+		f := &fileTerm{tf: map[string]int{}}
+		for _, w := range rag.Terms(text) {
 			f.tf[w]++
 			f.length++
 		}
@@ -94,34 +91,8 @@ func (b *fileTerms) update(changed map[string]string, gone []string) error {
 	return nil
 }
 
-// plainWords cuts at what is no letter or digit, and with split at changes of case too.
-func plainWords(text string, split bool) []string {
-	var out []string
-	start, lower := -1, false
-	for i := 0; i <= len(text); i++ {
-		c := byte(' ')
-		if i < len(text) {
-			c = text[i]
-		}
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' && !split
-		if start >= 0 && (!letter || split && lower && c >= 'A' && c <= 'Z') {
-			if i-start > 1 && i-start < 60 {
-				out = append(out, strings.ToLower(text[start:i]))
-			}
-			start = -1
-		}
-		if letter && start < 0 {
-			start = i
-		}
-		lower = c >= 'a' && c <= 'z'
-	}
-	return out
-}
-
 func (b *fileTerms) search(query string, k int) ([]Result, error) {
-	terms := plainWords(query, b.bm25)
-	slices.Sort(terms)
-	terms = slices.Compact(terms)
+	terms := unique(rag.Terms(query))
 	df, total := map[string]float64{}, 0.0
 	for _, f := range b.files {
 		total += float64(f.length)
@@ -133,27 +104,79 @@ func (b *fileTerms) search(query string, k int) ([]Result, error) {
 	}
 	n := float64(len(b.files))
 	avg := total/(n+1) + 1
-	var out []Result
-	for p, f := range b.files {
+	return best(b.files, k, func(f *fileTerm) float64 {
 		s := 0.0
 		for _, t := range terms {
-			tf := float64(f.tf[t])
-			if tf == 0 || len(t) < 3 {
-				continue
-			}
-			idf := math.Log(1 + (n-df[t]+.5)/(df[t]+.5))
-			if b.bm25 {
-				s += idf * tf * 2.2 / (tf + 1.2*(.25+.75*float64(f.length)/avg))
-			} else {
-				s += idf * (1 + math.Log(tf))
+			if tf := float64(f.tf[t]); tf > 0 {
+				s += idf(n, df[t]) * tf * 2.2 / (tf + 1.2*(.25+.75*float64(f.length)/avg))
 			}
 		}
-		if s > 0 {
+		return s
+	}), nil
+}
+
+// keywords is what a person does with ripgrep: the words of the query, wherever they
+// stand, whatever their case, the rare ones for more.
+type keywords struct{ files map[string]string }
+
+func (b *keywords) update(changed map[string]string, gone []string) error {
+	for _, p := range gone {
+		delete(b.files, p)
+	}
+	for p, text := range changed {
+		b.files[p] = strings.ToLower(text)
+	}
+	return nil
+}
+
+func (b *keywords) search(query string, k int) ([]Result, error) {
+	var terms []string
+	for _, w := range strings.FieldsFunc(query, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(w) >= 3 && len(rag.Terms(w)) > 0 { // a stop word has none
+			terms = append(terms, strings.ToLower(w))
+		}
+	}
+	terms = unique(terms)
+	counts := map[string][]int{}
+	df := make([]float64, len(terms))
+	for p, text := range b.files {
+		c := make([]int, len(terms))
+		for i, t := range terms {
+			if c[i] = strings.Count(text, t); c[i] > 0 {
+				df[i]++
+			}
+		}
+		counts[p] = c
+	}
+	return best(counts, k, func(c []int) float64 {
+		s := 0.0
+		for i, n := range c {
+			if n > 0 {
+				s += idf(float64(len(b.files)), df[i]) * (1 + math.Log(float64(n)))
+			}
+		}
+		return s
+	}), nil
+}
+
+func (b *keywords) close() {}
+
+func idf(n, df float64) float64 { return math.Log(1 + (n-df+.5)/(df+.5)) }
+
+func unique(s []string) []string {
+	slices.Sort(s)
+	return slices.Compact(s)
+}
+
+func best[T any](files map[string]T, k int, score func(T) float64) []Result {
+	var out []Result
+	for p, f := range files {
+		if s := score(f); s > 0 {
 			out = append(out, Result{Path: p, Score: s})
 		}
 	}
 	slices.SortFunc(out, func(a, b Result) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Path, b.Path)) })
-	return out[:min(k, len(out))], nil
+	return out[:min(k, len(out))]
 }
 
 func (b *fileTerms) close() {}

@@ -35,10 +35,18 @@ func main() {
 	flag.IntVar(&o.k, "k", 100, "results asked for")
 	flag.BoolVar(&o.plain, "plain", false, "ask with the text less its conventional prefix")
 	repo := flag.String("repo", "", "only repositories whose name has one of these (comma-separated)")
+	batch := flag.Bool("batch", false, "answer queries from standard input, a JSON object a line (see rag.Batch)")
 	fitOn := flag.String("fit", "", "fit weights to this file of features, and report on the one that -dump names")
 	drop := flag.String("drop", "", "features to leave out of the fit (comma-separated)")
 	runs := flag.String("run", "ours", "methods, comma-separated: ours, ours-RANKER (without it), keywords, bm25, bleve; all is these, and ours without each ranker")
 	flag.Parse()
+	if *batch {
+		if err := serveBatch(); err != nil {
+			fmt.Fprintln(os.Stderr, "retrieval:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *fitOn != "" {
 		_, w := rag.FeatureNames()
 		if err := tune(*fitOn, o.dump, w, strings.Split(*drop, ",")); err != nil {
@@ -63,6 +71,27 @@ func main() {
 		fmt.Fprintln(os.Stderr, "retrieval:", err)
 		os.Exit(1)
 	}
+}
+
+// serveBatch keeps its indexes in a folder that goes with it.
+func serveBatch() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	return rag.Batch(ctx, os.Stdin, os.Stdout, func(dir string) (*rag.Index, func(), error) {
+		sc, err := workspace.NewScanner(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		cache, err := os.MkdirTemp("", "retrieval-batch-")
+		if err != nil {
+			return nil, nil, err
+		}
+		x, err := rag.Open(cache, source{sc}, rag.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return x, func() { x.Close(); sc.Close(); os.RemoveAll(cache) }, nil
+	})
 }
 
 func run(ctx context.Context, o options) error {
