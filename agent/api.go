@@ -134,6 +134,79 @@ type BranchInfo struct {
 	Active   bool   `json:"active"` // a run is going on
 }
 
+// BranchForkParams asks for a branch from branchId (absent: the current one).
+type BranchForkParams struct {
+	SessionRef
+	FromTurnID string `json:"fromTurnId,omitempty"` // absent: the latest turn that has ended
+	Name       string `json:"name,omitempty"`       // absent: made from the parent's
+}
+
+// BranchList is a session's branches, main first.
+type BranchList struct {
+	SessionID string       `json:"sessionId"`
+	Current   string       `json:"current"` // where messages without a branchId go
+	Branches  []BranchInfo `json:"branches"`
+}
+
+// BranchCompareParams names two branches by id or name.
+type BranchCompareParams struct {
+	SessionID string `json:"sessionId,omitempty"`
+	A         string `json:"a,omitempty"` // absent: the current one
+	B         string `json:"b,omitempty"` // absent: the current one
+}
+
+// BranchComparison is the latest turns of two branches side by side. Evidence
+// is path:start-end.
+type BranchComparison struct {
+	SessionID string                `json:"sessionId"`
+	A         BranchSide            `json:"a"`
+	B         BranchSide            `json:"b"`
+	Shared    []string              `json:"shared"` // evidence of both
+	OnlyA     []string              `json:"onlyA"`
+	OnlyB     []string              `json:"onlyB"`
+	Plans     *contextplan.PlanDiff `json:"plans,omitempty"` // from A's last plan to B's
+}
+
+// BranchSide is one branch in a comparison.
+type BranchSide struct {
+	Branch         BranchInfo     `json:"branch"`
+	TurnID         string         `json:"turnId,omitempty"` // absent: nothing was asked yet
+	Input          string         `json:"input"`
+	RetrievalSetID string         `json:"retrievalSetId,omitempty"`
+	Evidence       []string       `json:"evidence"`
+	PlanID         string         `json:"planId,omitempty"`
+	Calls          []TraceCall    `json:"calls"`
+	Usage          []UsageReport  `json:"usage"`
+	Outcome        *OutcomeResult `json:"outcome,omitempty"`
+	Diffs          []BranchDiff   `json:"diffs"` // of a fork: all that it has changed; of main: what the turn did
+}
+
+// BranchDiff is what a branch did to a file.
+type BranchDiff struct {
+	Path    string `json:"path"`
+	Diff    string `json:"diff"` // unified
+	Added   int    `json:"added,omitempty"`
+	Removed int    `json:"removed,omitempty"`
+}
+
+// BranchAdopted says what became of each file that a branch had changed.
+type BranchAdopted struct {
+	SessionID string        `json:"sessionId"`
+	BranchID  string        `json:"branchId"`
+	Files     []AdoptedFile `json:"files"`
+}
+
+// AdoptedFile is one file of an adopted branch: now pending hunks, or skipped.
+type AdoptedFile struct {
+	Path    string `json:"path"`
+	EditID  string `json:"editId,omitempty"`
+	Hunks   int    `json:"hunks"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+	Rebased bool   `json:"rebased,omitempty"` // moved over what had changed meanwhile
+	Skipped string `json:"skipped,omitempty"` // why it was left alone
+}
+
 // SessionNewParams makes a session.
 type SessionNewParams struct {
 	Title string `json:"title,omitempty"`

@@ -32,6 +32,7 @@ func stateCommands() []stateCommand {
 		{"/tools", "", "the tools that the model may ask for", (*Engine).cmdTools},
 		{"/context", "", "what the last model call saw, and why", (*Engine).cmdContext},
 		{"/compact", "", "archive and summarise the older part of the conversation now", (*Engine).cmdCompact},
+		{"/branch", "[name]", "the branches; with a name: switch to it, or fork it from here", (*Engine).cmdBranch},
 		{"/undo", "", "put files back as they stood before the last turn that changed any", (*Engine).cmdUndo},
 		{"/new", "[title]", "begin a new session", (*Engine).cmdNew},
 		{"/cost", "", "tokens and money of this session", (*Engine).cmdCost},

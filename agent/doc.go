@@ -28,9 +28,13 @@
 //   - AGENT-5 However long a conversation is, no prompt overflows, what the
 //     person said and pinned is in each of them, what left is archived whole,
 //     and no summary is the source of another: TestHundredTurns.
+//   - AGENT-6 A fork sees what its parent was at the fork point, and touches no
+//     file of the person's until it is adopted: TestForkHistory,
+//     TestForkIsIsolatedUntilAdopted.
 //
 // # Reading order
 //
 // api.go (what can be asked), submit.go, timeline.go, effect_prepare.go with
-// context.go and compact.go, effect_model.go, effect_tools.go, review.go, control.go.
+// context.go and compact.go, effect_model.go, effect_tools.go, review.go, control.go,
+// branches.go.
 package agent

@@ -20,7 +20,10 @@ import (
 // result goes into the log as soon as it is there.
 func (t *timeline) runCalls(ctx context.Context, fx run.RunCalls) {
 	scope := t.scope(fx.Run)
-	files := t.e.parts.Edits.Files(scope)
+	var files tools.Files = t.e.parts.Edits.Files(scope)
+	if t.copy != nil {
+		files = branchFiles{files, t.copy, fx.Run.TurnID}
+	}
 	calls := make([]tools.Call, len(fx.Calls))
 	for i, c := range fx.Calls {
 		calls[i] = tools.Call{Name: c.Tool, Path: pathArg(c.Args)}
@@ -65,6 +68,9 @@ func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files too
 		Shell: t.e.parts.Shell, Asker: asker{t, r, c}, Archive: archive{t.e}, Seen: t.seen}
 	if tool, ok := t.e.parts.Tools.Get(c.Tool); ok {
 		spec := tool.Spec()
+		if refused, ok := t.ownCopyOnly(spec); !ok {
+			return refused
+		}
 		locate := tools.LocateIn(env.Roots)
 		policy := t.e.parts.Permissions.Policy()
 		policy.Planning = t.e.planning(t)

@@ -353,19 +353,8 @@ func (e *Engine) timeline(ctx context.Context, sessionID, branchID string) (*tim
 	if err != nil {
 		return nil, err
 	}
-	if branchID == "" {
-		branchID = s.row.Branch
-	}
-	branches, err := e.parts.Store.Branches(ctx, s.row.ID)
-	if err != nil {
-		return nil, storeError(err)
-	}
-	known := false
-	for _, b := range branches {
-		known = known || b.ID == branchID
-	}
-	if !known {
-		return nil, &Error{Code: CodeNotFound, Message: fmt.Sprintf("session %s has no branch %q", s.row.ID, branchID), Hint: "agent/session/load lists its branches"}
+	if branchID, err = e.branchID(ctx, s, branchID); err != nil {
+		return nil, err
 	}
 	key := s.row.ID + "/" + branchID
 	e.opening.Lock() // a branch is opened once

@@ -377,15 +377,17 @@ func TestAttribution(t *testing.T) {
 // run does not complete before.
 func TestSteerIsRead(t *testing.T) {
 	var g *rig
-	steered := make(chan struct{})
+	entered, steered := make(chan struct{}), make(chan struct{})
 	g = newRig(t, func(n int, _ model.Request) (string, []model.Call) {
 		if n == 1 {
+			close(entered)
 			<-steered
 			return "I would be done", nil
 		}
 		return "now really", nil
 	})
 	res := g.submit(SubmitParams{Input: "do it"})
+	<-entered
 	s := g.submit(SubmitParams{Input: "only the client side, please", Delivery: "steer"})
 	if s.Kind != "steer" || s.CycleID != res.CycleID {
 		t.Fatalf("a message during a run is %+v", s)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/agent-lsp/agent-lsp/agent/edits"
 	"github.com/agent-lsp/agent-lsp/contextplan"
-	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/run"
 	"github.com/agent-lsp/agent-lsp/internal/model"
 	"github.com/agent-lsp/agent-lsp/internal/store"
@@ -255,15 +254,9 @@ func (e *Engine) sessionInfo(ctx context.Context, row store.Session) (*SessionIn
 		return nil, storeError(err)
 	}
 	for _, b := range branches {
-		info := BranchInfo{BranchID: b.ID, Name: b.Name, Parent: b.Parent, ForkTurn: b.Turn}
-		if info.Turns, err = e.parts.Store.Count(ctx, row.ID, b.ID, cycle.TypeRunStop); err != nil {
-			return nil, storeError(err)
-		}
-		e.mu.Lock()
-		t := e.timelines[row.ID+"/"+b.ID]
-		e.mu.Unlock()
-		if t != nil {
-			t.view(func() { info.Active = t.state.Active() })
+		info, err := e.branchInfo(ctx, b)
+		if err != nil {
+			return nil, err
 		}
 		out.Turns = max(out.Turns, info.Turns)
 		out.Branches = append(out.Branches, info)

@@ -41,7 +41,8 @@ type timeline struct {
 	script *transcript
 	pins   map[string]cycle.PinChanged
 	logLen int
-	seen   *tools.Seen // what the model has read, for telling it what changed since
+	copy   *workingCopy // a fork's own; nil on main, which works in the person's tree
+	seen   *tools.Seen  // what the model has read, for telling it what changed since
 
 	// Of the loop alone.
 	epochs   map[int]*epoch
@@ -80,11 +81,14 @@ func (e *Engine) openTimeline(ctx context.Context, session, branch string) (*tim
 		pins: map[string]cycle.PinChanged{}, seen: tools.NewSeen(), epochs: map[int]*epoch{}, prompts: map[string][]model.Message{}, sent: map[string]bool{},
 	}
 	t.state.Phase = run.Idle
-	for stored, err := range e.parts.Store.Events(ctx, session, branch) {
+	for stored, err := range e.history(ctx, session, branch) {
 		if err != nil {
 			return nil, &Error{Code: CodeStoreUnavailable, Message: err.Error(), Hint: "the session's log can't be read; other sessions work"}
 		}
 		t.fold(stored.Event)
+	}
+	if err := t.openCopy(ctx); err != nil {
+		return nil, err
 	}
 	e.running.Add(1)
 	go t.loop()

@@ -19,6 +19,11 @@ var methods = []method{
 	typed("agent/session/load", protocol.Server.SessionLoad),
 	typed("agent/session/rename", protocol.Server.SessionRename),
 	typed("agent/session/delete", protocol.Server.SessionDelete),
+	typed("agent/branch/fork", protocol.Server.BranchFork),
+	typed("agent/branch/list", protocol.Server.BranchList),
+	typed("agent/branch/switch", protocol.Server.BranchSwitch),
+	typed("agent/branch/compare", protocol.Server.BranchCompare),
+	typed("agent/branch/adopt", protocol.Server.BranchAdopt),
 	typed("agent/queue", protocol.Server.Queue),
 	typed("agent/queue/edit", protocol.Server.QueueEdit),
 	typed("agent/queue/remove", protocol.Server.QueueRemove),
@@ -56,6 +61,11 @@ var methodNames = []string{
 	"agent/session/load",
 	"agent/session/rename",
 	"agent/session/delete",
+	"agent/branch/fork",
+	"agent/branch/list",
+	"agent/branch/switch",
+	"agent/branch/compare",
+	"agent/branch/adopt",
 	"agent/queue",
 	"agent/queue/edit",
 	"agent/queue/remove",
@@ -128,6 +138,31 @@ func (r Remote) SessionRename(ctx context.Context, p *agent.SessionRenameParams)
 // SessionDelete asks agent/session/delete.
 func (r Remote) SessionDelete(ctx context.Context, p *agent.SessionRef) (*agent.Empty, error) {
 	return remote[agent.Empty](ctx, r, "agent/session/delete", p)
+}
+
+// BranchFork asks agent/branch/fork.
+func (r Remote) BranchFork(ctx context.Context, p *agent.BranchForkParams) (*agent.BranchInfo, error) {
+	return remote[agent.BranchInfo](ctx, r, "agent/branch/fork", p)
+}
+
+// BranchList asks agent/branch/list.
+func (r Remote) BranchList(ctx context.Context, p *agent.SessionRef) (*agent.BranchList, error) {
+	return remote[agent.BranchList](ctx, r, "agent/branch/list", p)
+}
+
+// BranchSwitch asks agent/branch/switch.
+func (r Remote) BranchSwitch(ctx context.Context, p *agent.SessionRef) (*agent.BranchList, error) {
+	return remote[agent.BranchList](ctx, r, "agent/branch/switch", p)
+}
+
+// BranchCompare asks agent/branch/compare.
+func (r Remote) BranchCompare(ctx context.Context, p *agent.BranchCompareParams) (*agent.BranchComparison, error) {
+	return remote[agent.BranchComparison](ctx, r, "agent/branch/compare", p)
+}
+
+// BranchAdopt asks agent/branch/adopt.
+func (r Remote) BranchAdopt(ctx context.Context, p *agent.SessionRef) (*agent.BranchAdopted, error) {
+	return remote[agent.BranchAdopted](ctx, r, "agent/branch/adopt", p)
 }
 
 // Queue asks agent/queue.

@@ -38,6 +38,24 @@ type Server interface {
 	// Deletes a session that has no active run and no pending hunks.
 	SessionDelete(context.Context, *agent.SessionRef) (*agent.Empty, error)
 
+	// agent/branch/fork
+	// Begins a branch at the end of a turn; its edits are kept in a working
+	// copy of its own. It does not switch to it.
+	BranchFork(context.Context, *agent.BranchForkParams) (*agent.BranchInfo, error)
+	// agent/branch/list
+	// Lists a session's branches, main first.
+	BranchList(context.Context, *agent.SessionRef) (*agent.BranchList, error)
+	// agent/branch/switch
+	// Makes a branch, by id or name, the one that messages go to.
+	BranchSwitch(context.Context, *agent.SessionRef) (*agent.BranchList, error)
+	// agent/branch/compare
+	// Puts two branches' latest turns side by side: retrieval, plan, trace,
+	// usage, outcome and diff.
+	BranchCompare(context.Context, *agent.BranchCompareParams) (*agent.BranchComparison, error)
+	// agent/branch/adopt
+	// Lands what a branch has changed as pending hunks.
+	BranchAdopt(context.Context, *agent.SessionRef) (*agent.BranchAdopted, error)
+
 	// agent/queue
 	// Lists the queued follow-ups in order.
 	Queue(context.Context, *agent.SessionRef) (*agent.QueueResult, error)

@@ -16,6 +16,16 @@ export interface Methods {
   "agent/session/rename": { params: SessionRenameParams; result: SessionInfo };
   /** Deletes a session that has no active run and no pending hunks. */
   "agent/session/delete": { params: SessionRef; result: Record<string, never> };
+  /** Begins a branch at the end of a turn; its edits are kept in a working copy of its own. It does not switch to it. */
+  "agent/branch/fork": { params: BranchForkParams; result: BranchInfo };
+  /** Lists a session's branches, main first. */
+  "agent/branch/list": { params: SessionRef; result: BranchList };
+  /** Makes a branch, by id or name, the one that messages go to. */
+  "agent/branch/switch": { params: SessionRef; result: BranchList };
+  /** Puts two branches' latest turns side by side: retrieval, plan, trace, usage, outcome and diff. */
+  "agent/branch/compare": { params: BranchCompareParams; result: BranchComparison };
+  /** Lands what a branch has changed as pending hunks. */
+  "agent/branch/adopt": { params: SessionRef; result: BranchAdopted };
   /** Lists the queued follow-ups in order. */
   "agent/queue": { params: SessionRef; result: QueueResult };
   /** Replaces a queued follow-up's text. */
@@ -79,6 +89,11 @@ export const methods: readonly (keyof Methods)[] = [
   "agent/session/load",
   "agent/session/rename",
   "agent/session/delete",
+  "agent/branch/fork",
+  "agent/branch/list",
+  "agent/branch/switch",
+  "agent/branch/compare",
+  "agent/branch/adopt",
   "agent/queue",
   "agent/queue/edit",
   "agent/queue/remove",
@@ -146,6 +161,19 @@ export const notifications: readonly (keyof Notifications)[] = [
   "loop:current",
 ];
 
+/** AdoptedFile is one file of an adopted branch: now pending hunks, or skipped. */
+export interface AdoptedFile {
+  path: string;
+  editId?: string;
+  hunks: number;
+  added: number;
+  removed: number;
+  /** moved over what had changed meanwhile */
+  rebased?: boolean;
+  /** why it was left alone */
+  skipped?: string;
+}
+
 /** Anomaly is an event that came when it couldn't and changed nothing else. Index is the event's place, counted from 0, among the log's events of the four kinds: the others are passed over in counting too. */
 export interface Anomaly {
   index: number;
@@ -163,6 +191,56 @@ export interface Attachment {
   kind?: string;
 }
 
+/** BranchAdopted says what became of each file that a branch had changed. */
+export interface BranchAdopted {
+  sessionId: string;
+  branchId: string;
+  files: AdoptedFile[];
+}
+
+/** BranchCompareParams names two branches by id or name. */
+export interface BranchCompareParams {
+  sessionId?: string;
+  /** absent: the current one */
+  a?: string;
+  /** absent: the current one */
+  b?: string;
+}
+
+/** BranchComparison is the latest turns of two branches side by side. Evidence is path:start-end. */
+export interface BranchComparison {
+  sessionId: string;
+  a: BranchSide;
+  b: BranchSide;
+  /** evidence of both */
+  shared: string[];
+  onlyA: string[];
+  onlyB: string[];
+  /** from A's last plan to B's */
+  plans?: PlanDiff;
+}
+
+/** BranchDiff is what a branch did to a file. */
+export interface BranchDiff {
+  path: string;
+  /** unified */
+  diff: string;
+  added?: number;
+  removed?: number;
+}
+
+/** BranchForkParams asks for a branch from branchId (absent: the current one). */
+export interface BranchForkParams {
+  /** absent: the workspace's latest */
+  sessionId?: string;
+  /** absent: the session's current */
+  branchId?: string;
+  /** absent: the latest turn that has ended */
+  fromTurnId?: string;
+  /** absent: made from the parent's */
+  name?: string;
+}
+
 /** BranchInfo is a named timeline. */
 export interface BranchInfo {
   branchId: string;
@@ -172,6 +250,30 @@ export interface BranchInfo {
   turns: number;
   /** a run is going on */
   active: boolean;
+}
+
+/** BranchList is a session's branches, main first. */
+export interface BranchList {
+  sessionId: string;
+  /** where messages without a branchId go */
+  current: string;
+  branches: BranchInfo[];
+}
+
+/** BranchSide is one branch in a comparison. */
+export interface BranchSide {
+  branch: BranchInfo;
+  /** absent: nothing was asked yet */
+  turnId?: string;
+  input: string;
+  retrievalSetId?: string;
+  evidence: string[];
+  planId?: string;
+  calls: TraceCall[];
+  usage: UsageReport[];
+  outcome?: OutcomeResult;
+  /** of a fork: all that it has changed; of main: what the turn did */
+  diffs: BranchDiff[];
 }
 
 /** Call is one tool call. Result is nil until its result came. */
@@ -953,7 +1055,7 @@ export interface RetrievalItem {
   path: string;
   start_line: number;
   end_line: number;
-  /** comparable within one Set only; the best is 1 */
+  /** what it is worth among the items of its Set; the best has 1 */
   score: number;
   /** strongest first; never empty */
   why: RetrievalWhy[];

@@ -12,6 +12,11 @@ M.methods = {
   "agent/session/load", -- Gives a session's step trees, pending hunks and run; never traces.
   "agent/session/rename", -- Gives a session a title.
   "agent/session/delete", -- Deletes a session that has no active run and no pending hunks.
+  "agent/branch/fork", -- Begins a branch at the end of a turn; its edits are kept in a working copy of its own. It does not switch to it.
+  "agent/branch/list", -- Lists a session's branches, main first.
+  "agent/branch/switch", -- Makes a branch, by id or name, the one that messages go to.
+  "agent/branch/compare", -- Puts two branches' latest turns side by side: retrieval, plan, trace, usage, outcome and diff.
+  "agent/branch/adopt", -- Lands what a branch has changed as pending hunks.
   "agent/queue", -- Lists the queued follow-ups in order.
   "agent/queue/edit", -- Replaces a queued follow-up's text.
   "agent/queue/remove", -- Removes a queued follow-up.
@@ -57,6 +62,16 @@ M.notifications = {
   "loop:current", -- STATE, ABORT and DONE.
 }
 
+--- AdoptedFile is one file of an adopted branch: now pending hunks, or skipped.
+---@class agent_lsp.AdoptedFile
+---@field path string
+---@field editId? string
+---@field hunks integer
+---@field added integer
+---@field removed integer
+---@field rebased? boolean moved over what had changed meanwhile
+---@field skipped? string why it was left alone
+
 --- Anomaly is an event that came when it couldn't and changed nothing else. Index is the event's place, counted from 0, among the log's events of the four kinds: the others are passed over in counting too.
 ---@class agent_lsp.Anomaly
 ---@field index integer
@@ -77,6 +92,42 @@ M.notifications = {
 ---@field range? agent_lsp.Range
 ---@field kind? string file (default), selection, diagnostics, image
 
+--- BranchAdopted says what became of each file that a branch had changed.
+---@class agent_lsp.BranchAdopted
+---@field sessionId string
+---@field branchId string
+---@field files agent_lsp.AdoptedFile[]
+
+--- BranchCompareParams names two branches by id or name.
+---@class agent_lsp.BranchCompareParams
+---@field sessionId? string
+---@field a? string absent: the current one
+---@field b? string absent: the current one
+
+--- BranchComparison is the latest turns of two branches side by side. Evidence is path:start-end.
+---@class agent_lsp.BranchComparison
+---@field sessionId string
+---@field a agent_lsp.BranchSide
+---@field b agent_lsp.BranchSide
+---@field shared string[] evidence of both
+---@field onlyA string[]
+---@field onlyB string[]
+---@field plans? agent_lsp.PlanDiff from A's last plan to B's
+
+--- BranchDiff is what a branch did to a file.
+---@class agent_lsp.BranchDiff
+---@field path string
+---@field diff string unified
+---@field added? integer
+---@field removed? integer
+
+--- BranchForkParams asks for a branch from branchId (absent: the current one).
+---@class agent_lsp.BranchForkParams
+---@field sessionId? string absent: the workspace's latest
+---@field branchId? string absent: the session's current
+---@field fromTurnId? string absent: the latest turn that has ended
+---@field name? string absent: made from the parent's
+
 --- BranchInfo is a named timeline.
 ---@class agent_lsp.BranchInfo
 ---@field branchId string
@@ -85,6 +136,25 @@ M.notifications = {
 ---@field forkTurnId? string
 ---@field turns integer
 ---@field active boolean a run is going on
+
+--- BranchList is a session's branches, main first.
+---@class agent_lsp.BranchList
+---@field sessionId string
+---@field current string where messages without a branchId go
+---@field branches agent_lsp.BranchInfo[]
+
+--- BranchSide is one branch in a comparison.
+---@class agent_lsp.BranchSide
+---@field branch agent_lsp.BranchInfo
+---@field turnId? string absent: nothing was asked yet
+---@field input string
+---@field retrievalSetId? string
+---@field evidence string[]
+---@field planId? string
+---@field calls agent_lsp.TraceCall[]
+---@field usage agent_lsp.UsageReport[]
+---@field outcome? agent_lsp.OutcomeResult
+---@field diffs agent_lsp.BranchDiff[] of a fork: all that it has changed; of main: what the turn did
 
 --- Call is one tool call. Result is nil until its result came.
 ---@class agent_lsp.Call
@@ -813,7 +883,7 @@ M.notifications = {
 ---@field path string relative to the root, with slashes
 ---@field start_line integer
 ---@field end_line integer
----@field score number comparable within one Set only; the best is 1
+---@field score number what it is worth among the items of its Set; the best has 1
 ---@field why agent_lsp.RetrievalWhy[] strongest first; never empty
 ---@field symbol? string
 ---@field nodeIds? string[] "file:PATH" and "sym:PATH#NAME"
