@@ -32,6 +32,27 @@ var baselines = map[string]func() (baseline, error){
 	"bleve":    newDefaultBleve,
 }
 
+// openBaselines opens those that are among the runs, to be closed together.
+func openBaselines(runs []string) (map[string]*watched, func(), error) {
+	out := map[string]*watched{}
+	closeAll := func() {
+		for _, b := range out {
+			b.close()
+		}
+	}
+	for _, r := range runs {
+		if open := baselines[r]; open != nil {
+			b, err := open()
+			if err != nil {
+				closeAll()
+				return nil, nil, err
+			}
+			out[r] = &watched{b, map[string]workspace.Entry{}}
+		}
+	}
+	return out, closeAll, nil
+}
+
 // watched is a baseline with what it was last told.
 type watched struct {
 	baseline

@@ -175,21 +175,11 @@ func runRepo(ctx context.Context, o options, repo string, cases []Case, scores m
 			x.Close()
 		}
 	}()
-	others := map[string]*watched{}
-	defer func() {
-		for _, b := range others {
-			b.close()
-		}
-	}()
-	for _, r := range o.runs {
-		if open := baselines[r]; open != nil {
-			b, err := open()
-			if err != nil {
-				return err
-			}
-			others[r] = &watched{b, map[string]workspace.Entry{}}
-		}
+	others, closeAll, err := openBaselines(o.runs)
+	if err != nil {
+		return err
 	}
+	defer closeAll()
 	if len(others) > 0 {
 		o.frozen = "" // a frozen tree is not there to be read
 	}
@@ -218,14 +208,12 @@ func runRepo(ctx context.Context, o options, repo string, cases []Case, scores m
 		if err := runCase(ctx, o, x, c, sc.Read, i, scores, dump); err != nil {
 			return err
 		}
-		for _, r := range o.runs {
-			if b := others[r]; b != nil {
-				s, err := runBaseline(ctx, b, sc, o, c)
-				if err != nil {
-					return err
-				}
-				scores[r] = append(scores[r], s)
+		for r, b := range others {
+			s, err := runBaseline(ctx, b, sc, o, c)
+			if err != nil {
+				return err
 			}
+			scores[r] = append(scores[r], s)
 		}
 		if o.frozen != "" {
 			files, err := source{sc}.Files(ctx, nil)
