@@ -479,3 +479,18 @@ func TestSummariesAreMadeAnew(t *testing.T) {
 		t.Errorf("%d summaries are sent", strings.Count(text, SummaryMark))
 	}
 }
+
+// What usage reports taught about a model's tokens is there after a restart.
+func TestCalibrationSurvives(t *testing.T) {
+	g := newRig(t, func(int, model.Request) (string, []model.Call) { return "ok", nil })
+	g.ended(g.submit(SubmitParams{Input: "what is here?"}).TurnID)
+	was := g.engine.Calibration("test/small")
+	if was == "" {
+		t.Fatal("nothing was learnt from a usage report")
+	}
+	g.restart()
+	g.open(func(int, model.Request) (string, []model.Call) { return "ok", nil })
+	if is := g.engine.Calibration("test/small"); is != was {
+		t.Errorf("after a restart it is %q, before %q", is, was)
+	}
+}

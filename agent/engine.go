@@ -134,6 +134,7 @@ func New(p Parts) *Engine {
 		timelines: map[string]*timeline{}, sessions: map[string]*session{}, clients: map[int]Client{},
 		slots: run.NewSlots(p.Settings.runsMax()), effective: p.Settings, sources: p.SettingSources, waiting: map[string]*timeline{}, desk: newDesk(),
 		asks: map[string]chan PermissionResult{}, verdicts: map[string]int{}, roots: []string{p.Root},
+		estimator: learnt(ctx, p.Store),
 	}
 }
 

@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/agent/edits"
@@ -158,8 +160,29 @@ func (e *Engine) calibrate(modelName string, estimated int, u model.Usage) {
 		return
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.estimator = e.estimator.Calibrate(modelName, estimated, u.Input)
+	body, err := json.Marshal(e.estimator)
+	e.mu.Unlock()
+	if err == nil {
+		err = e.parts.Store.SetSetting(e.base, settingCalibration, string(body))
+	}
+	if err != nil && e.base.Err() == nil {
+		e.logf("what was learnt about token counts is not kept: %v", err)
+	}
+}
+
+// settingCalibration is where the store keeps what reports taught.
+const settingCalibration = "calibration"
+
+// learnt is the estimator as earlier processes left it; a fresh one where
+// there is none that can be read.
+func learnt(ctx context.Context, s *store.Store) contextplan.Estimator {
+	var est contextplan.Estimator
+	body, err := s.Setting(ctx, settingCalibration)
+	if err != nil || body == "" || json.Unmarshal([]byte(body), &est) != nil {
+		return contextplan.Estimator{}
+	}
+	return est
 }
 
 // toolTokens is what the tools' schemas cost, beside the plan.
@@ -333,8 +356,10 @@ func (e *Engine) SessionDelete(ctx context.Context, p *SessionRef) (*Empty, erro
 	if err != nil {
 		return nil, err
 	}
-	if r, ok := t.runInfo(); ok {
-		return nil, &Error{Code: CodeInvalidState, Message: "run " + r.RunID + " of this session is active", Hint: "cancel it first"}
+	for _, r := range e.runs() { // of whatever branch
+		if r.SessionID == t.session && r.State != "interrupted" {
+			return nil, &Error{Code: CodeInvalidState, Message: "run " + r.RunID + " of this session is active", Hint: "cancel it first"}
+		}
 	}
 	if n := len(e.parts.Edits.Hunks(edits.Filter{SessionID: p.SessionID})); n > 0 {
 		return nil, &Error{Code: CodeInvalidState, Message: fmt.Sprintf("%d hunks of this session are not decided", n), Hint: "accept or reject them first"}
@@ -344,7 +369,11 @@ func (e *Engine) SessionDelete(ctx context.Context, p *SessionRef) (*Empty, erro
 	}
 	e.mu.Lock()
 	delete(e.sessions, p.SessionID)
-	delete(e.timelines, p.SessionID+"/main")
+	for key := range e.timelines {
+		if strings.HasPrefix(key, p.SessionID+"/") {
+			delete(e.timelines, key)
+		}
+	}
 	e.mu.Unlock()
 	return &Empty{}, nil
 }
