@@ -256,3 +256,38 @@ func TestBranchSwitch(t *testing.T) {
 		t.Errorf("switching to nowhere: %v", err)
 	}
 }
+
+// A TTL counts the turns that end, on each branch for itself; a fork goes on
+// counting from where it stood.
+func TestTTLCountsTurns(t *testing.T) {
+	g := newRig(t, editor)
+	ctx := context.Background()
+	first := g.turn("", "first question")
+	reply := ""
+	tl, err := g.engine.timeline(ctx, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tl.view(func() { reply = tl.script.entries[len(tl.script.entries)-1].id })
+	two := 2
+	if _, err := g.engine.TTL(ctx, &PinParams{MessageID: reply, TTL: &two}); err != nil {
+		t.Fatal(err)
+	}
+	const said = "answer to first question"
+	has := func(branch, when string, want bool) {
+		t.Helper()
+		g.turn(branch, "question")
+		if got := strings.Contains(g.lastPrompt(), said); got != want {
+			t.Errorf("%s: the reply is in the prompt: %v, want %v", when, got, want)
+		}
+	}
+	has("main", "one turn later", true)
+	early, late := g.fork("main", first.TurnID, "early"), g.fork("main", "", "late")
+	has("main", "two turns later", true)
+	has("main", "three turns later", false)
+	has(late.BranchID, "two turns later, on a fork in between", true)
+	has(late.BranchID, "three turns later, on a fork in between", false)
+	for range 4 {
+		has(early.BranchID, "on a fork from before it was set", true)
+	}
+}

@@ -180,7 +180,7 @@ func (g gathered) evidenceOf(t *transcript, at int) []piece {
 		if i >= len(set) {
 			section, prio = contextplan.Focus, prioFocus
 		}
-		ttl := evidenceTurns - g.age(at)
+		ttl := max(0, evidenceTurns-g.age(at)) // an old set may be here because a new turn found the same
 		it := s.item
 		id := fmt.Sprintf("%s:%s:%d-%d@%s", section, it.Path, it.StartLine, it.EndLine, x.id)
 		out = append(out, g.make(id, section, base-seqStep/2+i, model.RoleUser, evidenceText(s), func(p *piece) {

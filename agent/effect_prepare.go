@@ -249,6 +249,10 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, retrieval *cycle.R
 	t.view(func() {
 		g.now = t.script.current()
 		for id, pin := range t.pins {
+			if pin.TTL != nil {
+				left := t.script.ttlLeft(id, *pin.TTL)
+				pin.TTL = &left
+			}
 			g.pins[id] = pin
 		}
 		for id := range t.sent {

@@ -59,6 +59,10 @@ func (t *timeline) pinResult() *PinResult {
 	out := &PinResult{Pins: []Pin{}}
 	t.view(func() {
 		for _, p := range t.pins {
+			if p.TTL != nil {
+				left := t.script.ttlLeft(p.ID, *p.TTL)
+				p.TTL = &left
+			}
 			if p.Pinned || p.Excluded || p.TTL != nil {
 				out.Pins = append(out.Pins, Pin{ID: p.ID, Label: p.Label, Pinned: p.Pinned, Excluded: p.Excluded, TTL: p.TTL})
 			}

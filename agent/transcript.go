@@ -21,6 +21,15 @@ type transcript struct {
 	sums        sums
 	// requestIDs finds the message that a clientRequestId made.
 	requestIDs map[string]string
+	// stops counts the turns that have ended; pinned is that count when a pin
+	// was changed last, by candidate id. A TTL counts from there.
+	stops  int
+	pinned map[string]int
+}
+
+// ttlLeft is what is left of a TTL that the person set.
+func (t *transcript) ttlLeft(id string, ttl int) int {
+	return max(0, ttl-(t.stops-t.pinned[id]))
 }
 
 // sums is what /status and /cost show.
@@ -93,7 +102,9 @@ type compaction struct {
 	place        int
 }
 
-func newTranscript() *transcript { return &transcript{requestIDs: map[string]string{}} }
+func newTranscript() *transcript {
+	return &transcript{requestIDs: map[string]string{}, pinned: map[string]int{}}
+}
 
 // apply folds one event. It is total.
 func (t *transcript) apply(e cycle.Event) {
@@ -144,7 +155,10 @@ func (t *transcript) apply(e cycle.Event) {
 		if e.RetryInMS == 0 {
 			t.note(place, "The model call failed: "+e.Message)
 		}
+	case cycle.PinChanged:
+		t.pinned[e.ID] = t.stops
 	case cycle.RunStop:
+		t.stops++
 		t.close(true)
 		t.stop(place, e)
 	case cycle.TurnDone:
