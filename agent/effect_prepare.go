@@ -262,8 +262,7 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, retrieval *cycle.R
 			if x.id == r.TurnID {
 				g.now = i
 				if retrieval != nil {
-					t.script.turns[i].retrieval = retrieval.RetrievalSetID
-					x.retrieval = retrieval.RetrievalSetID
+					x.retrieval = retrieval.RetrievalSetID // the fold has it with the plan
 				}
 				record.RetrievalSetID = x.retrieval
 				if len(x.submitted.Extra) > 0 {
