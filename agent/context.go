@@ -69,7 +69,8 @@ type gathered struct {
 	evidence     map[string][]snippet // by RetrievalSetID
 	focus        []snippet
 	tokens       func(string) int
-	now          int // index of the current turn
+	now          int    // index of the current turn
+	retrieval    string // the current turn's set, when the log does not have it yet
 	sent         map[string]bool
 	// prompt is how many tokens a prompt may have; compacted is a compaction
 	// that is not in the log yet.
@@ -165,7 +166,11 @@ func (g gathered) summaries(t *transcript) []piece {
 // request, and stays eligible for evidenceTurns turns.
 func (g gathered) evidenceOf(t *transcript, at int) []piece {
 	x := t.turns[at]
-	set := g.evidence[x.retrieval]
+	id := x.retrieval
+	if at == g.now && g.retrieval != "" {
+		id = g.retrieval
+	}
+	set := g.evidence[id]
 	if x.rootEntry < 0 {
 		return nil
 	}

@@ -263,6 +263,7 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, retrieval *cycle.R
 				g.now = i
 				if retrieval != nil {
 					x.retrieval = retrieval.RetrievalSetID // the fold has it with the plan
+					g.retrieval = retrieval.RetrievalSetID
 				}
 				record.RetrievalSetID = x.retrieval
 				if len(x.submitted.Extra) > 0 {
