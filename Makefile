@@ -60,7 +60,7 @@ bench-edits: ## whether edits land where they were meant to, on real commits; ED
 	go run ./bench/edits
 
 bench-retrieval: ## how well the search finds, against baselines; see bench/retrieval
-	go run ./bench/retrieval
+	./bench/retrieval/run.sh
 
 clean: ## remove what was built; .cache stays
 	rm -rf bin dist
