@@ -396,17 +396,21 @@ func (e *Engine) focusSnippets(extra submitExtra) []snippet {
 
 // storePlan keeps a plan with all that is needed to build and show it again.
 func (e *Engine) storePlan(ctx context.Context, record *planRecord, byID map[string]piece) error {
-	record.Pieces = make(map[string]string, len(byID))
+	ids, bodies := make([]string, 0, len(byID)), make([][]byte, 0, len(byID))
 	for id, p := range byID {
 		body, err := encodePiece(p)
 		if err != nil {
 			return err
 		}
-		hash, err := e.parts.Store.PutBlob(ctx, body)
-		if err != nil {
-			return storeError(err)
-		}
-		record.Pieces[id] = hash
+		ids, bodies = append(ids, id), append(bodies, body)
+	}
+	hashes, err := e.parts.Store.PutBlobs(ctx, bodies)
+	if err != nil {
+		return storeError(err)
+	}
+	record.Pieces = make(map[string]string, len(byID))
+	for i, id := range ids {
+		record.Pieces[id] = hashes[i]
 	}
 	body, err := json.Marshal(record)
 	if err != nil {

@@ -17,8 +17,8 @@
 //
 //   - MODEL-1 A stream that ends without a Done delta is a failure
 //     (Error.Kind == CutOff): [Collect], TestCollectNeedsDone.
-//   - MODEL-2 A call is only runnable when its reply finished with FinishCalls
-//     or FinishStop: a cut reply never yields calls. TestCutReplyHasNoCalls.
+//   - MODEL-2 A cut reply never yields a call that can be run: each adapter's
+//     own tests hold it.
 package model
 
 import (
@@ -56,7 +56,7 @@ type Message struct {
 }
 
 // Call is one tool call that a model asks for. Args is a JSON object, or the
-// model's raw text when Invalid says why it is none.
+// model's raw text as a JSON string when Invalid says why it is none.
 type Call struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`

@@ -100,6 +100,36 @@ func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err erro
 	return hash, nil
 }
 
+// PutBlobs stores many at once, in one transaction, and returns their hashes
+// in order.
+func (s *Store) PutBlobs(ctx context.Context, list [][]byte) ([]string, error) {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("snapshots can't be stored: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	put, err := tx.PrepareContext(ctx, "INSERT OR IGNORE INTO blobs VALUES (?, ?)")
+	if err != nil {
+		return nil, fmt.Errorf("snapshots can't be stored: %w", err)
+	}
+	defer put.Close()
+	out := make([]string, len(list))
+	for i, data := range list {
+		sum := sha256.Sum256(data)
+		out[i] = hex.EncodeToString(sum[:])
+		if data == nil {
+			data = []byte{}
+		}
+		if _, err := put.ExecContext(ctx, out[i], data); err != nil {
+			return nil, fmt.Errorf("snapshots can't be stored: %w", err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, fmt.Errorf("snapshots can't be stored: %w", err)
+	}
+	return out, nil
+}
+
 // Blob reads bytes by their hash.
 func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 	var data []byte
