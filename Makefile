@@ -5,7 +5,7 @@ BIN := bin/agent-lsp
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
 export CGO_ENABLED := 0
 
-.PHONY: lint build run test test-env vet test-go test-race test-neovim test-crash gen bench bench-edits bench-retrieval bench-index clean help
+.PHONY: lint build run test test-env vet test-go test-race test-neovim test-crash pictures gen bench bench-edits bench-retrieval bench-index clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -43,6 +43,9 @@ test-neovim: build ## the plugin in the real editor
 
 test-crash: ## kill -9 at 240 random moments of random runs, and what is left each time
 	go test ./cmd/agent-lsp -count=1 -run 'TestCrash$$' -v -timeout 30m -args -crash.kills 240
+
+pictures: build ## the docs' pictures, from the real editor on a real screen
+	./editors/neovim/tests/run.sh $(abspath $(BIN)) pictures
 
 gen: ## generate the protocol's faces anew
 	go generate ./rpc/...
