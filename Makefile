@@ -5,7 +5,7 @@ BIN := bin/agent-lsp
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
 export CGO_ENABLED := 0
 
-.PHONY: lint build run test test-env vet test-go test-race test-neovim test-crash pictures gen bench bench-edits bench-retrieval bench-index clean help
+.PHONY: lint build run test test-env vet test-go test-race test-neovim test-crash test-random pictures gen bench bench-edits bench-retrieval bench-index clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -32,6 +32,9 @@ lint: vet ## what reviewers would say
 
 test-go: build ## all Go tests
 	go test ./...
+
+test-random: ## the random tests of edits with a seed of their own, printed: what they find is a bug to mend
+	go test ./cycle/review ./agent/edits -count 1 -v -run Random -args -rapid.seed=$$(date +%s%N)
 
 # The race detector needs cgo; it runs where goroutines are.
 RACE := ./agent/... ./rpc/... ./tools/... ./internal/workspace ./internal/store ./rag

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -21,11 +20,15 @@ import (
 	"github.com/agent-lsp/agent-lsp/tools"
 )
 
+// seedOfTests makes every run of the tests the same; make test-random looks
+// further, with a seed of its own each time.
+const seedOfTests = 7
+
 // TestMain chooses the seed of the random tests and prints it.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() == "0" {
-		if err := seed.Value.Set(fmt.Sprint(time.Now().UnixNano() & (1<<62 - 1))); err != nil {
+		if err := seed.Value.Set(fmt.Sprint(seedOfTests)); err != nil {
 			panic(err)
 		}
 	}
