@@ -88,16 +88,11 @@ func (s *Store) OfTurn(ctx context.Context, session string, kind Kind, turn stri
 
 // PutBlob stores bytes under their SHA-256 and returns it.
 func (s *Store) PutBlob(ctx context.Context, data []byte) (hash string, err error) {
-	sum := sha256.Sum256(data)
-	hash = hex.EncodeToString(sum[:])
-	if data == nil {
-		data = []byte{}
-	}
-	_, err = s.db.ExecContext(ctx, "INSERT OR IGNORE INTO blobs VALUES (?, ?)", hash, data)
+	hashes, err := s.PutBlobs(ctx, [][]byte{data})
 	if err != nil {
-		return "", fmt.Errorf("a snapshot can't be stored: %w", err)
+		return "", err
 	}
-	return hash, nil
+	return hashes[0], nil
 }
 
 // PutBlobs stores many at once, in one transaction, and returns their hashes
