@@ -5,7 +5,7 @@
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
-PARTS=(llama-server editors browser mcp)
+PARTS=(llama-server editors browser mcp vscode)
 LOG=$(mktemp -d)
 trap 'rm -rf "$LOG"' EXIT
 TIMEFORMAT=%1R

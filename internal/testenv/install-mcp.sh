@@ -10,11 +10,9 @@ KEY="1 ${PACKAGES[*]} $P" # count up when what this script makes changes
 locked mcp
 ready "$P" "$KEY" && exit 0
 
-command -v npm >/dev/null || die "npm is missing: install Node.js 20 or newer"
+need_npm
 rm -rf "$P"
 mkdir -p "$P"
-# Node has certificates of its own; where the machine trusts more (a company's proxy), npm must too.
-[[ -n ${NODE_EXTRA_CA_CERTS:-} || ! -e /etc/ssl/certs/ca-certificates.crt ]] || export NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
 # Without scripts: nothing of what is downloaded runs while it is installed.
 install() { npm install --prefix "$P" --no-save --no-audit --no-fund --ignore-scripts --loglevel=error "${PACKAGES[@]}" >/dev/null; }
 retry install || die "npm cannot install ${PACKAGES[*]}"

@@ -111,3 +111,14 @@ system_packages() {
   retry apt-get "${opts[@]}" update || die "apt-get update failed"
   retry install_missing || die "apt cannot install ${missing[*]}"
 }
+
+# need_npm: npm, from the machine or else from its package manager.
+need_npm() {
+  # Node has certificates of its own; where the machine trusts more (a company's proxy), npm must too.
+  [[ -n ${NODE_EXTRA_CA_CERTS:-} || ! -e /etc/ssl/certs/ca-certificates.crt ]] || export NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
+  command -v npm >/dev/null && return 0
+  (
+    locked system-packages
+    system_packages nodejs npm
+  ) || exit 1
+}
