@@ -203,8 +203,8 @@ func choose(list []leaving, now, demand, target, prompt int) []leaving {
 
 // compaction makes room before a plan is made, if the plan could not hold the
 // history, or would drop what the run has already sent. nil: there is room.
-func (t *timeline) compaction(ctx context.Context, r run.Run, retrieval *cycle.RetrievalDone) (*cycle.Compacted, error) {
-	list, record, err := t.candidates(ctx, r, retrieval, nil)
+func (t *timeline) compaction(ctx context.Context, r run.Run, around surroundings, retrieval *cycle.RetrievalDone) (*cycle.Compacted, error) {
+	list, record, err := t.candidates(ctx, r, around, retrieval, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (t *timeline) compaction(ctx context.Context, r run.Run, retrieval *cycle.R
 	if !short && !dropsSent {
 		return nil, nil
 	}
-	prompt := record.Input.Budget.ContextWindow - t.reserved(ctx, r)
+	prompt := around.prompt()
 	now := t.turnIndex(r.TurnID)
 	chosen := choose(all, now, demand(list, trial), prompt/targetShare, prompt)
 	if len(chosen) == 0 || !dropsSent && tokensOf(chosen) < prompt/leastShare {
@@ -254,16 +254,6 @@ func (t *timeline) turnIndex(id string) (at int) {
 	return at
 }
 
-// reserved is what of a model's window a prompt can't have: the answer's part
-// and the tools' schemas.
-func (t *timeline) reserved(ctx context.Context, r run.Run) int {
-	m, err := t.e.parts.Models.Resolve(ctx, r.Model)
-	if err != nil {
-		return 0
-	}
-	return reserveOf(m) + t.toolTokens(m, r)
-}
-
 // reserveOf is what is kept of a window for the answer.
 func reserveOf(m ResolvedModel) int {
 	reserve := reserveOutputDefault
@@ -289,7 +279,11 @@ func (t *timeline) compactNow(ctx context.Context, modelName string) (*cycle.Com
 	if active {
 		return nil, errActive
 	}
-	list, record, err := t.candidates(ctx, r, nil, nil)
+	around, err := t.e.world.surroundings(ctx, t, r)
+	if err != nil {
+		return nil, err
+	}
+	list, record, err := t.candidates(ctx, r, around, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +291,7 @@ func (t *timeline) compactNow(ctx context.Context, modelName string) (*cycle.Com
 	if err != nil {
 		return nil, planError(err)
 	}
-	prompt := record.Input.Budget.ContextWindow - t.reserved(ctx, r)
+	prompt := around.prompt()
 	chosen := choose(compressible(list, trial), t.turnIndex(r.TurnID), demand(list, trial), 0, prompt)
 	if len(chosen) == 0 {
 		return nil, nil

@@ -361,6 +361,8 @@ type planRecord struct {
 	RetrievalSetID string            `json:"retrievalSetId"`
 	Model          string            `json:"model"`
 	Call           int               `json:"call"`
+	ToolTokens     int               `json:"toolTokens,omitempty"`   // what the tools' schemas cost beside the plan
+	Surroundings   string            `json:"surroundings,omitempty"` // blob: all else that the plan was made from
 }
 
 func encodePiece(p piece) ([]byte, error) {

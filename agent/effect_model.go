@@ -23,7 +23,7 @@ func (t *timeline) callModel(ctx context.Context, fx run.CallModel, messages []m
 		t.post(failedPreparing(t.e.now(), fx.Epoch, noModel(err)))
 		return
 	}
-	req := model.Request{Model: m.ID, Messages: messages, Tools: t.toolSchemas(fx.Run)}
+	req := model.Request{Model: m.ID, Messages: messages, Tools: t.e.world.tools(t, fx.Run)}
 	if err := t.storeRound(ctx, fx, m.Name, req, nil); err != nil {
 		t.post(failedPreparing(t.e.now(), fx.Epoch, err))
 		return
@@ -38,13 +38,13 @@ func (t *timeline) callModel(ctx context.Context, fx run.CallModel, messages []m
 		t.post(t.failedCall(fx, err))
 		return
 	}
-	estimated := t.estimate(fx.PlanID, ctx) + t.toolTokens(m, fx.Run)
+	estimated := t.estimate(fx.PlanID, ctx)
 	t.e.calibrate(m.Name, estimated, s.done.Usage)
 	usage := cycle.UsageReported{PlanID: fx.PlanID, Model: m.Name, Estimated: estimated,
 		Input: s.done.Usage.Input, Output: s.done.Usage.Output, CacheRead: s.done.Usage.CacheRead, CacheWrite: s.done.Usage.CacheWrite,
 		CostUSD: cost(m.Caps, s.done.Usage), Reported: s.done.Usage.Reported,
 		MS: time.Since(s.begun).Milliseconds(), FirstMS: s.first.Milliseconds()}
-	calls := t.newCalls(fx.Run, s.done.Calls)
+	calls := t.e.world.calls(t, fx.Run, s.done.Calls)
 	if err := t.storeRound(ctx, fx, m.Name, req, map[string]any{"text": s.text.String(), "reasoning": s.reasoning.String(), "calls": calls, "finish": s.done.Finish, "usage": s.done.Usage}); err != nil {
 		t.post(failedPreparing(t.e.now(), fx.Epoch, err))
 		return
@@ -105,7 +105,7 @@ func (s *streaming) add(kind cycle.OutputKind, text string) {
 		s.n++
 	}
 	s.pending.WriteString(text)
-	if time.Since(s.last) >= deltaEvery*time.Millisecond {
+	if time.Since(s.last) >= s.t.e.world.pace() {
 		s.flush()
 	}
 }
@@ -185,13 +185,14 @@ func roundID(runID string, call int) string {
 	return runID + "/" + strings.Repeat("0", max(0, 4-len(n))) + n
 }
 
-// estimate is what the plan was thought to cost; the tools' schemas come on top.
+// estimate is what the request was thought to cost: the plan and the tools'
+// schemas.
 func (t *timeline) estimate(planID string, ctx context.Context) int {
 	r, err := t.e.record(ctx, planID)
 	if err != nil {
 		return 0
 	}
-	return r.Plan.Budget.Estimated
+	return r.Plan.Budget.Estimated + r.ToolTokens
 }
 
 // toolSchemas are the tools that a run's model is told of: none in the

@@ -41,16 +41,20 @@ type submitExtra struct {
 func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
 	out := run.Prepared{Epoch: fx.Epoch}
 	err := t.tellVerdicts(ctx)
+	var around surroundings
+	if err == nil {
+		around, err = t.e.world.surroundings(ctx, t, fx.Run)
+	}
 	if err == nil && fx.First {
 		out.Retrieval, err = t.retrieve(ctx, fx.Run)
 	}
 	var record planRecord
 	var messages []model.Message
 	if err == nil {
-		out.Compacted, err = t.compaction(ctx, fx.Run, out.Retrieval)
+		out.Compacted, err = t.compaction(ctx, fx.Run, around, out.Retrieval)
 	}
 	if err == nil {
-		record, messages, err = t.plan(ctx, fx.Run, out.Retrieval, out.Compacted)
+		record, messages, err = t.plan(ctx, fx.Run, around, out.Retrieval, out.Compacted)
 	}
 	if ctx.Err() != nil {
 		return
@@ -84,16 +88,10 @@ func (t *timeline) tellVerdicts(ctx context.Context) error {
 	t.e.mu.Lock()
 	since := t.e.verdicts[t.session]
 	t.e.mu.Unlock()
-	var lines []string
-	last := since
-	for _, v := range t.e.parts.Edits.Verdicts(since) {
-		last = v.Seq
-		if v.SessionID == t.session {
-			lines = append(lines, verdictLine(v))
-		}
-	}
-	if len(lines) > 0 {
-		if err := t.record(ctx, cycle.VerdictsTold{Text: strings.Join(lines, "\n"), Time: t.e.now()}); err != nil {
+	t.view(func() { since = max(since, t.script.told) })
+	said, last := t.e.world.verdicts(t, since)
+	if said != "" {
+		if err := t.record(ctx, cycle.VerdictsTold{Text: said, Through: last, Time: t.e.now()}); err != nil {
 			return err
 		}
 	}
@@ -179,8 +177,8 @@ func (e *Engine) storeSet(ctx context.Context, t *timeline, r run.Run, set rag.S
 }
 
 // plan makes a ContextPlan, stores it with its inputs and renders it.
-func (t *timeline) plan(ctx context.Context, r run.Run, retrieval *cycle.RetrievalDone, compacted *cycle.Compacted) (planRecord, []model.Message, error) {
-	list, record, err := t.candidates(ctx, r, retrieval, compacted)
+func (t *timeline) plan(ctx context.Context, r run.Run, around surroundings, retrieval *cycle.RetrievalDone, compacted *cycle.Compacted) (planRecord, []model.Message, error) {
+	list, record, err := t.candidates(ctx, r, around, retrieval, compacted)
 	if err != nil {
 		return record, nil, err
 	}
@@ -190,6 +188,9 @@ func (t *timeline) plan(ctx context.Context, r run.Run, retrieval *cycle.Retriev
 	}
 	if record.Plan, err = contextplan.Build(record.Input); err != nil {
 		return record, nil, planError(err)
+	}
+	if record.Surroundings, err = around.keep(ctx, t.e.parts.Store); err != nil {
+		return record, nil, err
 	}
 	if err := t.e.storePlan(ctx, &record, byID); err != nil {
 		return record, nil, err
@@ -221,31 +222,16 @@ func noModel(err error) error {
 
 // candidates gathers everything that the plan may hold: the planner's input,
 // and what becomes of each candidate in the prompt.
-func (t *timeline) candidates(ctx context.Context, r run.Run, retrieval *cycle.RetrievalDone, compacted *cycle.Compacted) ([]piece, planRecord, error) {
+func (t *timeline) candidates(ctx context.Context, r run.Run, around surroundings, retrieval *cycle.RetrievalDone, compacted *cycle.Compacted) ([]piece, planRecord, error) {
 	e := t.e
-	m, err := e.parts.Models.Resolve(ctx, r.Model)
-	if err != nil {
-		return nil, planRecord{}, noModel(err)
-	}
-	if m.Caps.ContextWindow == 0 {
-		return nil, planRecord{}, &Error{Code: CodeNoModel, Message: "the context window of " + m.Name + " is not known",
-			Hint: `set it: [models."` + m.Name + `"] context_window = …`}
-	}
-	record := planRecord{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, RunID: r.ID, Model: m.Name, Call: r.Calls + 1,
-		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: m.Caps.ContextWindow, ReserveOutput: reserveOf(m) + t.toolTokens(m, r)}}}
-	g := gathered{system: promptAgent, tokens: e.counter(m.Name), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, evidence: map[string][]snippet{},
-		prompt: record.Input.Budget.Prompt(), compacted: compacted}
-	switch {
-	case r.Final:
-		g.system = promptAgent + "\n" + promptFinal
-	case t.conversational(r):
-		g.system = promptChat
-	}
-	for _, in := range e.parts.Instructions() {
+	record := planRecord{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, RunID: r.ID, Model: around.Model, Call: r.Calls + 1, ToolTokens: around.ToolTokens,
+		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: around.Window, ReserveOutput: around.Reserve + around.ToolTokens}}}
+	g := gathered{system: around.System, tokens: around.counter(), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, evidence: map[string][]snippet{},
+		prompt: record.Input.Budget.Prompt(), compacted: compacted, pinned: fromPinned(around.Pinned), focus: fromStored(around.Focus)}
+	for _, in := range around.Instructions {
 		g.instructions = append(g.instructions, instruction{in.Path, in.Text})
 	}
 	var sets []string
-	var extra submitExtra
 	t.view(func() {
 		g.now = t.script.current()
 		for id, pin := range t.pins {
@@ -266,9 +252,6 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, retrieval *cycle.R
 					g.retrieval = retrieval.RetrievalSetID
 				}
 				record.RetrievalSetID = x.retrieval
-				if len(x.submitted.Extra) > 0 {
-					_ = json.Unmarshal(x.submitted.Extra, &extra) // see retrieve
-				}
 			}
 			if x.retrieval != "" {
 				sets = append(sets, x.retrieval)
@@ -276,14 +259,12 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, retrieval *cycle.R
 		}
 	})
 	for _, id := range sets[max(0, len(sets)-evidenceTurns-1):] {
-		list, err := e.evidence(ctx, id, min(e.settings().evidenceTokens(), m.Caps.ContextWindow/evidenceShareMax), g.tokens)
+		list, err := e.evidence(ctx, id, around.EvidenceTokens, g.tokens)
 		if err != nil {
 			return nil, record, err
 		}
 		g.evidence[id] = list
 	}
-	g.pinned = e.pinnedTexts(g.pins)
-	g.focus = e.focusSnippets(extra)
 	var list []piece
 	t.view(func() { list = pieces(t.script, g) })
 	for _, p := range list {

@@ -27,18 +27,14 @@ func (t *timeline) runCalls(ctx context.Context, fx run.RunCalls) {
 	calls := make([]tools.Call, len(fx.Calls))
 	for i, c := range fx.Calls {
 		calls[i] = tools.Call{Name: c.Tool, Path: pathArg(c.Args)}
-		if tool, ok := t.e.parts.Tools.Get(c.Tool); ok {
-			calls[i].ReadOnly = tool.Spec().ReadOnly
-		}
+		calls[i].ReadOnly = t.e.world.readOnly(c.Tool)
 	}
 	tools.Batch(ctx, calls, func(ctx context.Context, i int) tools.Result {
-		c := fx.Calls[i]
-		begun := time.Now()
-		res := t.runCall(ctx, fx.Run, c, files)
+		res := t.e.world.call(ctx, t, fx.Run, fx.Calls[i], files)
 		if ctx.Err() == nil {
-			t.post(run.ToolDone{At: t.e.now(), Epoch: fx.Epoch, Result: t.toolResult(ctx, c, res, time.Since(begun))})
+			t.post(run.ToolDone{At: t.e.now(), Epoch: fx.Epoch, Result: res})
 		}
-		return res
+		return tools.Result{Status: tools.Status(res.Status), Text: res.Text}
 	})
 }
 
@@ -117,7 +113,7 @@ func (a asker) Ask(ctx context.Context, q tools.Question) (tools.Answer, error) 
 	if err := a.t.record(ctx, cycle.PermissionAsked{CallID: a.c.ID, Tool: q.Tool, Title: q.Title, Detail: q.Detail, Rule: q.Rule, Destructive: q.Destructive, Time: e.now()}); err != nil {
 		return tools.Answer{}, err
 	}
-	answer, always, unasked := e.askPerson(ctx, a.r, q)
+	answer, always, unasked := e.world.ask(ctx, a.r, q)
 	if ctx.Err() != nil {
 		return tools.Answer{}, ctx.Err()
 	}

@@ -53,6 +53,9 @@ type Parts struct {
 	// Observer is an engine beside the one that runs the workspace: it shows
 	// what is stored, closes nothing that a crash left open and begins nothing.
 	Observer bool
+	// world is what runs read of the world; nil: the world itself. A replay
+	// puts a recording there.
+	world world
 }
 
 // Instruction is a file of project instructions, such as AGENTS.md.
@@ -94,6 +97,7 @@ type Permissions interface {
 // implements what rpc asks of it.
 type Engine struct {
 	parts   Parts
+	world   world
 	base    context.Context
 	stop    context.CancelFunc
 	closing chan struct{}
@@ -129,13 +133,17 @@ func New(p Parts) *Engine {
 		p.Log = func(string, ...any) {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Engine{
+	e := &Engine{
 		parts: p, base: ctx, stop: cancel, closing: make(chan struct{}),
 		timelines: map[string]*timeline{}, sessions: map[string]*session{}, clients: map[int]Client{},
 		slots: run.NewSlots(p.Settings.runsMax()), effective: p.Settings, sources: p.SettingSources, waiting: map[string]*timeline{}, desk: newDesk(),
 		asks: map[string]chan PermissionResult{}, verdicts: map[string]int{}, roots: []string{p.Root},
-		estimator: learnt(ctx, p.Store),
+		estimator: learnt(ctx, p.Store), world: p.world,
 	}
+	if e.world == nil {
+		e.world = live{e}
+	}
+	return e
 }
 
 // Close ends everything that is under way and waits for it. Runs that were

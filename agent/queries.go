@@ -259,7 +259,11 @@ func (e *Engine) PlanPreview(ctx context.Context, p *SubmitParams) (*PlanResult,
 	if err != nil {
 		return nil, err
 	}
-	record, _, err := preview.plan(ctx, r, set, nil)
+	around, err := e.world.surroundings(ctx, preview, r)
+	if err != nil {
+		return nil, err
+	}
+	record, _, err := preview.plan(ctx, r, around, set, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (e *Engine) openTimeline(ctx context.Context, session, branch string) (*tim
 		return nil, err
 	}
 	e.running.Add(1)
-	go t.loop()
+	go e.world.drive(t)
 	if e.parts.Observer {
 		return t, nil
 	}
@@ -156,14 +156,15 @@ func (t *timeline) post(in run.Input) {
 	}
 }
 
-func (t *timeline) handle(req request) {
+// handle carries an input out and gives back what was written down of it.
+func (t *timeline) handle(req request) []cycle.Event {
 	before := t.state
 	var extra []cycle.Event
 	if req.with != nil {
 		in, more, err := req.with(t.state)
 		if err != nil {
 			req.reply(run.ReadyTo{}, err)
-			return
+			return nil
 		}
 		req.input, extra = in, more
 	}
@@ -172,14 +173,14 @@ func (t *timeline) handle(req request) {
 		var err error
 		if ready, err = run.Step(t.state, req.input); err != nil {
 			req.reply(ready, toError(err))
-			return
+			return nil
 		}
 	}
 	ready.Events = append(ready.Events, extra...)
 	if err := t.e.parts.Store.Append(t.e.base, t.session, t.branch, ready.Events...); err != nil {
 		req.reply(run.ReadyTo{}, &Error{Code: CodeStoreUnavailable, Message: err.Error(), Hint: "free disk space or check the state folder; nothing was done", Retriable: true})
 		t.storeFailed(req.input, err)
-		return
+		return nil
 	}
 	change := t.foldAll(ready.Events)
 	effects := t.queue(ready.Effects)
@@ -188,6 +189,7 @@ func (t *timeline) handle(req request) {
 	for _, fx := range effects {
 		t.start(fx)
 	}
+	return ready.Events
 }
 
 // queue puts a new run into the line for a slot, so that who asked is told its
@@ -310,12 +312,8 @@ func (t *timeline) start(fx run.Effect) {
 		t.spawn(fx.Epoch, func(ctx context.Context) { t.runCalls(ctx, fx) })
 	case run.Wait:
 		t.spawn(fx.Epoch, func(ctx context.Context) {
-			timer := time.NewTimer(fx.For)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
+			if t.e.world.wait(ctx, fx.For) {
 				t.post(run.RetryDue{At: t.e.now(), Epoch: fx.Epoch})
-			case <-ctx.Done():
 			}
 		})
 	case run.Finish:

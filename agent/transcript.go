@@ -24,6 +24,7 @@ type transcript struct {
 	// stops counts the turns that have ended; pinned is that count when a pin
 	// was changed last, by candidate id. A TTL counts from there.
 	stops  int
+	told   int // the last verdict on a hunk that the model was told
 	pinned map[string]int
 }
 
@@ -173,6 +174,7 @@ func (t *transcript) apply(e cycle.Event) {
 		t.sums.time += time.Duration(e.MS * float64(time.Millisecond))
 		t.sums.last = e.Time
 	case cycle.VerdictsTold:
+		t.told = max(t.told, e.Through)
 		t.note(place, e.Text)
 		t.entries[len(t.entries)-1].words = true
 	case cycle.Compacted:

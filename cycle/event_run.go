@@ -275,8 +275,9 @@ type BranchForked struct {
 
 // VerdictsTold is what the model is told of the person's decisions on hunks.
 type VerdictsTold struct {
-	Text string    `json:"text"`
-	Time time.Time `json:"time,omitzero"`
+	Text    string    `json:"text"`
+	Through int       `json:"through,omitempty"` // the last verdict that it is about
+	Time    time.Time `json:"time,omitzero"`
 }
 
 // CommandAnswered records a state command and its answer; it makes no cycle.
