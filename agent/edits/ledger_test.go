@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -20,27 +22,31 @@ import (
 	"github.com/agent-lsp/agent-lsp/tools"
 )
 
-// seedOfTests makes every run of the tests the same; make test-random looks
-// further, with a seed of its own each time.
-const seedOfTests = 7
+// steps counts what the random tests did, over all histories.
+var steps atomic.Int64
 
-// TestMain chooses the seed of the random tests and prints it.
+// TestMain draws the seed of the random tests, another one each time, and
+// prints it, so that what is found can be found again: -rapid.seed=…
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if seed := flag.Lookup("rapid.seed"); seed.Value.String() == "0" {
-		if err := seed.Value.Set(fmt.Sprint(seedOfTests)); err != nil {
-			panic(err)
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	set := func(name string, value any) {
+		if !given[name] {
+			if err := flag.Set(name, fmt.Sprint(value)); err != nil {
+				panic(err)
+			}
 		}
 	}
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given && !testing.Short() {
-		if err := flag.Set("rapid.checks", fmt.Sprint(randomHistories)); err != nil {
-			panic(err)
-		}
+	if !testing.Short() {
+		set("rapid.checks", randomHistories)
 	}
+	set("rapid.seed", time.Now().UnixNano())
 	fmt.Printf("random tests: -rapid.checks=%v -rapid.seed=%v\n", flag.Lookup("rapid.checks").Value, flag.Lookup("rapid.seed").Value)
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		fmt.Printf("random tests: %d steps\n", steps.Load())
+		os.Exit(code)
+	}))
 }
 
 // rig is a ledger over a folder, with an editor and a store.
@@ -180,6 +186,16 @@ func (r *rig) eq(what, got, want string) {
 	if got != want {
 		r.t.Errorf("%s is %q, want %q", what, got, want)
 	}
+}
+
+// current is a file as the agent sees it.
+func (r *rig) current(name string) string {
+	r.t.Helper()
+	f, err := r.files("", edits.ModeReview).Read(context.Background(), name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(f.Data)
 }
 
 func (r *rig) hunks() string {
@@ -473,6 +489,35 @@ func TestRestoreKeepsWhatWasTypedBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.eq("buffer", r.buffer("a.go"), "a\nb\nc\nd\nmine\ne\nf\n")
+}
+
+// TestRestoreTakesBackWhatWasAccepted: the agent had read a line of the
+// person's; they deleted it; a held hunk that quotes it was accepted. From then
+// on the line is part of what that turn did, and goes with it, while what was
+// typed afterwards stays, and the redo brings all of it back. (Found by
+// TestRandomLedger with the seed 1795233903689557471.)
+func TestRestoreTakesBackWhatWasAccepted(t *testing.T) {
+	r := newRig(t, map[string]string{"a.go": "one\nx\ny\n"})
+	r.editor.Open(r.abs("a.go"))
+	r.typeAfter("a.go", "one\n", "mine\n")
+	r.mustChange("t1", edits.ModeAsk, "a.go", "one\nmine\n", "ONE\nmine\n")
+	if err := r.editor.Edit(r.abs("a.go"), []text.Edit{{Start: 0, End: len("one\nmine\n"), New: "other\n"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.mustChange("t1", edits.ModeAsk, "a.go", r.current("a.go"), "ONE\nmine\nx\ny\n")
+	r.resolve(edits.ResolveRequest{All: true, Decision: edits.Accept})
+	r.eq("accepted", r.buffer("a.go"), "ONE\nmine\nx\ny\n")
+	r.typeAfter("a.go", "y\n", "typed\n")
+	r.mustChange("t2", edits.ModeReview, "a.go", "ONE\n", "1\n")
+	res, err := r.l.RestoreTurn(context.Background(), "t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.eq("restored", r.buffer("a.go"), "other\nx\ny\ntyped\n")
+	if _, err := r.l.RedoRestore(context.Background(), res.OpID); err != nil {
+		t.Fatal(err)
+	}
+	r.eq("redone", r.buffer("a.go"), "1\nmine\nx\ny\ntyped\n")
 }
 
 func TestNothingBeforeTheJournal(t *testing.T) {

@@ -29,7 +29,11 @@ const (
 var token = regexp.MustCompile(`«.»`)
 
 // sim drives a ledger, an editor, a person and crashes at random. Everything
-// that the person types holds a character that is nowhere else.
+// that the person types holds a character that is nowhere else: a token, which
+// is theirs from the moment they type it (or bring it back by their editor's
+// undo) until they delete it, or accept a hunk that takes it out. A token that
+// they deleted may come back in a text of the agent's, who had read it before.
+// Then it is the agent's: restoring the turn takes it out again.
 type sim struct {
 	*rig
 	t     *rapid.T
@@ -101,12 +105,20 @@ func (s *sim) person(name string) {
 			s.l.DiskChanged([]string{name})
 		}
 	}
+	s.types(name, old, now)
+}
+
+// types makes the tokens that a change brings into a text the person's.
+func (s *sim) types(name, old, now string) {
 	for _, t := range token.FindAllString(now, -1) {
-		s.typed[name][t] = true
+		if !strings.Contains(old, t) {
+			s.typed[name][t] = true
+		}
 	}
 }
 
 func (s *sim) step() {
+	steps.Add(1)
 	ctx := context.Background()
 	name := s.names[s.int(len(s.names)-1, "file")]
 	abs := s.abs(name)
@@ -157,9 +169,7 @@ func (s *sim) step() {
 					delete(s.typed[name], t)
 				}
 			}
-			for _, t := range token.FindAllString(now, -1) {
-				s.typed[name][t] = true
-			}
+			s.types(name, b, now)
 		}
 	case 16:
 		s.crash(true)
@@ -398,6 +408,7 @@ func TestRandomCrash(t *testing.T) {
 		defer r.close()
 		s := &sim{rig: r, t: rt, typed: map[string]map[string]bool{"a.txt": {}}, names: []string{"a.txt"}}
 		for range 6 {
+			steps.Add(1)
 			switch s.int(3, "do") {
 			case 0, 1:
 				s.agent(context.Background(), "a.txt", "t1")

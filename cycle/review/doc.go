@@ -49,12 +49,16 @@
 //   - REVIEW-2 rejecting everything gives the person's text exactly: what they
 //     had, with all their edits (TestRejectingAllGivesThePersonsText).
 //   - REVIEW-3 no character that the person typed is missing, whatever the
-//     agent, accepts, rejects and undos do (TestRandomOperations).
+//     agent, accepts, rejects and undos do, until they delete it or accept a
+//     hunk that takes it out. What they had deleted and a reject brought back is
+//     deleted again once they undo that reject (TestRandomOperations).
 //   - REVIEW-4 ids are stable: a hunk keeps its id until it is decided, or
 //     absorbed by another, which then answers to it (TestIDsAreStable).
 //   - REVIEW-5 an editor's undo of an application leads back to the state
 //     before it (TestTimeline).
 //   - REVIEW-6 Decode(Encode(f)) == f (TestCodec, FuzzDecode).
+//   - REVIEW-7 undoing a reject right away leaves what was there before it
+//     (TestRandomOperations).
 //
 // # Reading order
 //

@@ -28,6 +28,7 @@ func TestRejectingAllGivesThePersonsText(t *testing.T) {
 		f := New(strings.Join(mine, ""))
 		group := ""
 		for range 40 {
+			steps.Add(1)
 			switch draw(9, "action") {
 			case 0, 1, 2:
 				lines := text.Lines(f.Current())

@@ -4,18 +4,20 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // randomFiles is how many random histories each random test makes, unless
 // -rapid.checks says otherwise: with stepsPerFile each, 100,000 steps.
 const randomFiles = 1000
 
-// seedOfTests makes every run of the tests the same; make test-random looks
-// further, with a seed of its own each time.
-const seedOfTests = 1
+// steps counts what the random tests did, over all histories.
+var steps atomic.Int64
 
-// TestMain chooses the seed of the random tests and prints it.
+// TestMain draws the seed of the random tests, another one each time, and
+// prints it, so that what is found can be found again: -rapid.seed=…
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := map[string]bool{}
@@ -30,7 +32,9 @@ func TestMain(m *testing.M) {
 	if !testing.Short() {
 		set("rapid.checks", randomFiles)
 	}
-	set("rapid.seed", seedOfTests)
+	set("rapid.seed", time.Now().UnixNano())
 	fmt.Printf("random tests: -rapid.checks=%v -rapid.seed=%v\n", flag.Lookup("rapid.checks").Value, flag.Lookup("rapid.seed").Value)
-	os.Exit(m.Run())
+	code := m.Run()
+	fmt.Printf("random tests: %d steps\n", steps.Load())
+	os.Exit(code)
 }

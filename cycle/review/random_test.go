@@ -14,6 +14,16 @@ import (
 // world is the random test's model: what the person typed and has not deleted
 // themselves or consented to lose. Everything they type holds a token «n» that
 // is nowhere else, so that a missing character is a missing token.
+//
+// A token is the person's from the moment they see it until one of these:
+//
+//   - they delete it;
+//   - they accept a hunk that takes it out;
+//   - it had been deleted by them, a reject brought it back with the base text
+//     of its hunk, and they undo that reject: they are where they were when
+//     they had deleted it. (It may survive in the base text for a while. That
+//     is the hunk's business: what they type next decides by which lines it is
+//     merged, and nothing that they deleted is owed to them.)
 type world struct {
 	t     *rapid.T
 	f     File
@@ -21,6 +31,7 @@ type world struct {
 	n     int             // of tokens and ids
 	typed map[string]bool // tokens that must be in the person's text
 	group string
+	back  map[string]bool // tokens that the reject of group brought back, which they had deleted
 	log   []string
 }
 
@@ -111,6 +122,7 @@ func (w *world) keys(s string) []text.Edit {
 }
 
 func (w *world) step() {
+	steps.Add(1)
 	before := w.f
 	match := func(h *Hunk) bool { return true }
 	pick := func() {
@@ -154,12 +166,22 @@ func (w *world) step() {
 		w.line.Reset()
 	case 9:
 		pick()
-		w.group = w.id()
+		w.group, w.back = w.id(), map[string]bool{}
 		w.f, _ = w.f.Reject(match, w.group)
+		for t := range tokens(w.f.Shown()) {
+			if !w.typed[t] {
+				w.back[t] = true
+			}
+		}
 		w.line.Op(before, w.f)
 	case 10:
 		if w.group != "" {
 			w.f, _ = w.f.UndoReject(w.group)
+			for t := range w.back {
+				if !tokens(w.f.Shown())[t] {
+					delete(w.typed, t)
+				}
+			}
 			w.line.Op(before, w.f)
 		}
 	case 11: // undo or redo in the editor
@@ -222,6 +244,11 @@ func (w *world) check(before File, err error, byPerson bool, consent map[string]
 	}
 	if all, _ := w.f.Reject(func(*Hunk) bool { return true }, "x"); all.Shown() != w.f.Person() || all.Pending() != 0 {
 		fail("rejecting all gives\n%q, the person's text is\n%q", all.Shown(), w.f.Person())
+	}
+	if out, done := w.f.Reject(func(*Hunk) bool { return true }, "x"); len(done) > 0 {
+		if back, _ := out.UndoReject("x"); back.Shown() != w.f.Shown() || back.Person() != w.f.Person() || back.Current() != w.f.Current() {
+			fail("undoing the reject of everything gives\n%s", dump(back))
+		}
 	}
 	if all, _ := w.f.Accept(func(*Hunk) bool { return true }); all.Shown() != w.f.Current() || all.Pending() != 0 {
 		fail("accepting all gives\n%q, the agent sees\n%q", all.Shown(), w.f.Current())
