@@ -96,6 +96,9 @@ func (h *history) apply(e cycle.Event) {
 		h.seen(e.OpID)
 		h.steps(e.OpID, kindDecide, e.Files)
 		h.verdict(e.Hunks, e.Decision, e.Reason, e.Time)
+		if e.Decision == string(Accept) {
+			h.acceptedOf(e.Hunks)
+		}
 		if e.Decision == string(Reject) {
 			r := reject{opID: e.OpID}
 			for _, d := range e.Hunks {
@@ -174,6 +177,16 @@ func (h *history) turnStep(e cycle.HunksProposed) {
 	f.post = e.File.Post
 	f.wrote = f.wrote || e.File.PreShown != e.File.PostShown
 	f.opIDs = append(f.opIDs, e.EditID)
+}
+
+// acceptedOf notes of turns whose hunks were held back that they are in the
+// text now.
+func (h *history) acceptedOf(hunks []cycle.HunkDecided) {
+	for _, d := range hunks {
+		if _, f := h.turnFileOf(d.EditID, d.Path); f != nil {
+			f.wrote = true
+		}
+	}
 }
 
 // turnFileOf finds what a turn did by an edit.

@@ -520,6 +520,40 @@ func TestRestoreTakesBackWhatWasAccepted(t *testing.T) {
 	r.eq("redone", r.buffer("a.go"), "1\nmine\nx\ny\ntyped\n")
 }
 
+// TestRestoreIgnoresWhatWasTakenBack: what the person typed between two of the
+// agent's edits, and then took back themselves, is not done again by a restore.
+// (Found by TestRandomLedger with the seed 1795237207115798691.)
+func TestRestoreIgnoresWhatWasTakenBack(t *testing.T) {
+	r := newRig(t, map[string]string{"a.go": "one\nkeep\nx\n"})
+	r.editor.Open(r.abs("a.go"))
+	r.mustChange("t1", edits.ModeReview, "a.go", "x\n", "X\n")
+	if err := r.editor.Edit(r.abs("a.go"), []text.Edit{{Start: 0, End: len("one\nkeep\n"), New: "other\n"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.mustChange("t2", edits.ModeAsk, "a.go", "X\n", "XX\n") // held: the text stays as it is
+	if !r.editor.Undo(r.abs("a.go")) {
+		t.Fatal("nothing to undo")
+	}
+	r.eq("undone", r.buffer("a.go"), "one\nkeep\nX\n")
+	if _, err := r.l.RestoreTurn(context.Background(), "t1"); err != nil {
+		t.Fatal(err)
+	}
+	r.eq("restored", r.buffer("a.go"), "one\nkeep\nx\n")
+}
+
+// TestRestoreOfAnAcceptedHunk: a turn whose hunks were held back and accepted
+// later has changed the file, and can be restored.
+func TestRestoreOfAnAcceptedHunk(t *testing.T) {
+	r := newRig(t, map[string]string{"a.go": abc})
+	r.mustChange("t1", edits.ModeAsk, "a.go", "b\n", "B\n")
+	r.resolve(edits.ResolveRequest{All: true, Decision: edits.Accept})
+	r.eq("accepted", r.disk("a.go"), "a\nB\nc\nd\ne\nf\n")
+	if _, err := r.l.RestoreTurn(context.Background(), "t1"); err != nil {
+		t.Fatal(err)
+	}
+	r.eq("restored", r.disk("a.go"), abc)
+}
+
 func TestNothingBeforeTheJournal(t *testing.T) {
 	r := newRig(t, map[string]string{"a.go": abc})
 	r.store.Fail = func(cycle.Event) error { return errors.New("disk full") }

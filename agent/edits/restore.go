@@ -123,36 +123,50 @@ func (t target) plan(l *Ledger, pre review.File) (post review.File, skip string,
 }
 
 // before is the file as it stood, with what the person did to it between the
-// steps that are taken back.
+// steps that are taken back. Only steps that changed the text count: what the
+// person did and took back themselves in between is no change. skip is
+// skipChanged when the text isn't what the last of them left.
 func (t target) before(l *Ledger) (old review.File, skip string, err error) {
 	if old, err = l.state(t.state); err != nil {
 		return old, "", fmt.Errorf("%s: its earlier state can't be read: %w", t.path, err)
 	}
-	for i := 1; i < len(t.steps); i++ {
-		was, now := t.steps[i-1], t.steps[i]
-		if was.PostShown == now.PreShown {
+	was, wasShown := t.state, shownHash(old)
+	for _, s := range t.steps {
+		if s.PreShown == s.PostShown {
 			continue
 		}
-		a, err := l.state(was.Post)
-		if err != nil {
-			return old, "", err
+		if wasShown != s.PreShown {
+			if old, skip, err = l.carry(old, was, s.Pre); skip != "" || err != nil {
+				return old, skip, err
+			}
 		}
-		b, err := l.state(now.Pre)
-		if err != nil {
-			return old, "", err
-		}
-		if !a.ShownExists() || !b.ShownExists() || !old.ShownExists() {
-			return old, skipBetween, nil
-		}
-		theirs, clash := text.Rebase(text.Diff(a.Shown(), old.Shown()), text.Diff(a.Shown(), b.Shown()))
-		if clash != nil {
-			return old, skipBetween, nil
-		}
-		if old, err = old.User(theirs); err != nil {
-			return old, "", err
-		}
+		was, wasShown = s.Post, s.PostShown
+	}
+	if len(t.steps) > 0 && wasShown != t.want {
+		return old, skipChanged, nil
 	}
 	return old, "", nil
+}
+
+// carry makes what the person did between two stored states part of old.
+func (l *Ledger) carry(old review.File, was, now string) (review.File, string, error) {
+	a, err := l.state(was)
+	if err != nil {
+		return old, "", err
+	}
+	b, err := l.state(now)
+	if err != nil {
+		return old, "", err
+	}
+	if !a.ShownExists() || !b.ShownExists() || !old.ShownExists() {
+		return old, skipBetween, nil
+	}
+	theirs, clash := text.Rebase(text.Diff(a.Shown(), old.Shown()), text.Diff(a.Shown(), b.Shown()))
+	if clash != nil {
+		return old, skipBetween, nil
+	}
+	old, err = old.User(theirs)
+	return old, "", err
 }
 
 // PreviewRestore says what RestoreTurn would do now.
