@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/agent-lsp/agent-lsp/internal/store"
 )
@@ -105,5 +106,5 @@ func (e *Engine) branchSide(ctx context.Context, row store.Branch) (BranchSide, 
 }
 
 func spanLabel(path string, start, end int) string {
-	return path + ":" + itoa(start) + "-" + itoa(end)
+	return path + ":" + strconv.Itoa(start) + "-" + strconv.Itoa(end)
 }

@@ -178,7 +178,7 @@ func (e *Engine) cmdStatus(ctx context.Context, s *session, t *timeline, _ strin
 		last = "never"
 	}
 	return fmt.Sprintf("📊 Agent Status:\n  Model: %s\n  Mode: %s (%s)\n  Session: %s\n  Conversation History: %d entries\n  Requests Processed: %d\n  Average Response Time: %dms\n  Last Activity: %s\n  Pending: %d hunks in %d files\n  Index: %s, %s files",
-		st.Model, mode, st.Mode, shortID(s.row.ID), st.History, st.Requests, st.AverageMS, last, st.Pending, st.PendingFiles, st.Index.State, thousands(st.Index.Files)), nil
+		st.Model, mode, st.Mode, shortID(s.row.ID), st.History, st.Requests, st.AverageMS, last, st.Pending, st.PendingFiles, st.Index.State, contextplan.Thousands(st.Index.Files)), nil
 }
 
 func (e *Engine) cmdConfig(ctx context.Context, _ *session, _ *timeline, _ string) (string, error) {
@@ -312,7 +312,7 @@ func (e *Engine) cmdNew(ctx context.Context, _ *session, _ *timeline, arg string
 func (e *Engine) cmdCost(_ context.Context, _ *session, t *timeline, _ string) (string, error) {
 	var sum sums
 	t.view(func() { sum = t.script.sums })
-	return fmt.Sprintf("%s tokens, $%.4f in %d requests", thousands(sum.tokens), sum.cost, sum.requests), nil
+	return fmt.Sprintf("%s tokens, $%.4f in %d requests", contextplan.Thousands(sum.tokens), sum.cost, sum.requests), nil
 }
 
 // shortID is the beginning of an id, enough for a person.

@@ -323,5 +323,5 @@ func (e *Engine) cmdCompact(ctx context.Context, s *session, t *timeline, _ stri
 		return "Nothing to compact: what is there is recent, pinned or your own words.", nil
 	}
 	return fmt.Sprintf("%d items of %s tokens left the context; a summary of %s tokens stands for them.\nTheir whole text is archived at ref:%s.\n\n%s",
-		len(c.Covers), thousands(c.TokensIn), thousands(c.Tokens), c.Ref, c.Summary), nil
+		len(c.Covers), contextplan.Thousands(c.TokensIn), contextplan.Thousands(c.Tokens), c.Ref, c.Summary), nil
 }

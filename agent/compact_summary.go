@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -285,7 +286,7 @@ func (s *summariser) summary(ctx context.Context, source []string) (body, why st
 			return clipTokens(joined, s.want, s.count), why
 		}
 		for i := range parts {
-			parts[i] = "assistant: (part " + itoa(i+1) + " of a long text, shortened)\n" + parts[i]
+			parts[i] = "assistant: (part " + strconv.Itoa(i+1) + " of a long text, shortened)\n" + parts[i]
 		}
 		chunks = s.chunks(parts)
 	}
@@ -407,7 +408,7 @@ func (s *summariser) ask(ctx context.Context, n int, text string) (string, error
 	if err != nil {
 		return "", err
 	}
-	if err := e.parts.Store.Replace(ctx, store.Artifact{Kind: store.KindRound, ID: s.ref + "/" + itoa(n), Session: s.t.session, Branch: s.t.branch,
+	if err := e.parts.Store.Replace(ctx, store.Artifact{Kind: store.KindRound, ID: s.ref + "/" + strconv.Itoa(n), Session: s.t.session, Branch: s.t.branch,
 		Turn: s.run.TurnID, Run: s.run.ID, Body: body}); err != nil {
 		return "", storeError(err)
 	}
@@ -434,7 +435,7 @@ func (s *summariser) plan(ctx context.Context, n int, text string) (contextplan.
 	part := fmt.Sprintf("source:%s/%d", s.ref, n)
 	byID := map[string]piece{
 		"system": {Role: model.RoleSystem, Text: promptSummarise, Item: PlanItem{Label: "how to summarise"}},
-		part:     {Role: model.RoleUser, Text: text, Item: PlanItem{Label: "part " + itoa(n) + " of what leaves"}},
+		part:     {Role: model.RoleUser, Text: text, Item: PlanItem{Label: "part " + strconv.Itoa(n) + " of what leaves"}},
 	}
 	record := planRecord{SessionID: s.t.session, BranchID: s.t.branch, TurnID: s.run.TurnID, RunID: s.run.ID, Model: s.m.Name,
 		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: s.m.Caps.ContextWindow}, Candidates: []contextplan.Candidate{

@@ -78,12 +78,14 @@ func newConversation(t *testing.T, window int) (*conversation, *rig) {
 	return c, g
 }
 
-// plans are all stored plans of the branch, in the order in which they were made.
-func (g *rig) plans() []planRecord {
+// plans are all stored plans of main, in the order in which they were made.
+func (g *rig) plans() []planRecord { return g.plansOf("main") }
+
+func (g *rig) plansOf(branch string) []planRecord {
 	g.t.Helper()
 	ctx := context.Background()
 	var out []planRecord
-	for stored, err := range g.store.Events(ctx, g.session(), "main") {
+	for stored, err := range g.store.Events(ctx, g.session(), branch) {
 		if err != nil {
 			g.t.Fatal(err)
 		}

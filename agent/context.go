@@ -116,6 +116,7 @@ func pieces(t *transcript, g gathered) []piece {
 		}
 		out = append(out, list...)
 	}
+	supersede(t, g.now, out)
 	keepWords(out, g.prompt/personShare)
 	return g.applyPins(out)
 }

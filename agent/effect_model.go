@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,7 +115,7 @@ func (s *streaming) flush() {
 	if s.pending.Len() == 0 {
 		return
 	}
-	s.t.post(run.Output{At: s.t.e.now(), Epoch: s.fx.Epoch, ID: s.base + "." + itoa(s.n), Kind: s.kind, Text: s.pending.String()})
+	s.t.post(run.Output{At: s.t.e.now(), Epoch: s.fx.Epoch, ID: s.base + "." + strconv.Itoa(s.n), Kind: s.kind, Text: s.pending.String()})
 	s.pending.Reset()
 	s.last = time.Now()
 }
@@ -181,7 +182,7 @@ func (t *timeline) storeRound(ctx context.Context, fx run.CallModel, name string
 }
 
 func roundID(runID string, call int) string {
-	n := itoa(call)
+	n := strconv.Itoa(call)
 	return runID + "/" + strings.Repeat("0", max(0, 4-len(n))) + n
 }
 

@@ -139,7 +139,7 @@ func (t *timeline) retrieve(ctx context.Context, r run.Run) (*cycle.RetrievalDon
 	if err := t.e.storeSet(ctx, t, r, set); err != nil {
 		return nil, err
 	}
-	t.e.telemetry(t, r.TurnID, fmt.Sprintf("Searching %s files", thousands(t.e.parts.Index.Status().Files)))
+	t.e.telemetry(t, r.TurnID, fmt.Sprintf("Searching %s files", contextplan.Thousands(t.e.parts.Index.Status().Files)))
 	return &cycle.RetrievalDone{TurnID: r.TurnID, RetrievalSetID: set.RetrievalSetID, Query: text, Items: len(set.Items),
 		MS: float64(time.Since(begun).Microseconds()) / 1000, Time: t.e.now()}, nil
 }
@@ -223,7 +223,6 @@ func noModel(err error) error {
 // candidates gathers everything that the plan may hold: the planner's input,
 // and what becomes of each candidate in the prompt.
 func (t *timeline) candidates(ctx context.Context, r run.Run, around surroundings, retrieval *cycle.RetrievalDone, compacted *cycle.Compacted) ([]piece, planRecord, error) {
-	e := t.e
 	record := planRecord{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, RunID: r.ID, Model: around.Model, Call: r.Calls + 1, ToolTokens: around.ToolTokens,
 		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: around.Window, ReserveOutput: around.Reserve + around.ToolTokens}}}
 	g := gathered{system: around.System, tokens: around.counter(), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, evidence: map[string][]snippet{},
@@ -259,7 +258,7 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, around surrounding
 		}
 	})
 	for _, id := range sets[max(0, len(sets)-evidenceTurns-1):] {
-		list, err := e.evidence(ctx, id, around.EvidenceTokens, g.tokens)
+		list, err := t.evidence(ctx, id, around.EvidenceTokens, g.tokens)
 		if err != nil {
 			return nil, record, err
 		}
@@ -275,9 +274,14 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, around surrounding
 }
 
 // evidence reads the text of a stored RetrievalSet's items, the best first,
-// up to left tokens. The text is kept with the set, so that a plan
-// can be built again after the files have changed.
-func (e *Engine) evidence(ctx context.Context, setID string, left int, tokens func(string) int) ([]snippet, error) {
+// up to left tokens. The text is kept with the set, so that a plan can be built
+// again after the files have changed; a fork that has changed files keeps its
+// own.
+func (t *timeline) evidence(ctx context.Context, setID string, left int, tokens func(string) int) ([]snippet, error) {
+	e, kept := t.e, setID
+	if t.copy.changed() {
+		kept += "@" + t.branch
+	}
 	a, err := e.parts.Store.Get(ctx, store.KindRetrieval, setID)
 	if err != nil {
 		return nil, storeError(err)
@@ -286,18 +290,19 @@ func (e *Engine) evidence(ctx context.Context, setID string, left int, tokens fu
 	if err := json.Unmarshal(a.Body, &set); err != nil {
 		return nil, &Error{Code: CodeStoreUnavailable, Message: "retrieval set " + setID + " can't be read: " + err.Error()}
 	}
-	if kept, err := e.parts.Store.Get(ctx, store.KindEvidence, setID); err == nil {
+	if is, err := e.parts.Store.Get(ctx, store.KindEvidence, kept); err == nil {
 		var list []storedSnippet
-		if json.Unmarshal(kept.Body, &list) == nil {
+		if json.Unmarshal(is.Body, &list) == nil {
 			return fromStored(list), nil
 		}
 	}
 	var out []snippet
 	for _, it := range set.Items {
-		text, ok := e.lines(it.Path, it.StartLine, it.EndLine)
+		text, at, ok := t.lines(it.Path, it.StartLine, it.EndLine)
 		if !ok {
 			continue
 		}
+		it.StartLine, it.EndLine = at, at+strings.Count(strings.TrimSuffix(text, "\n"), "\n")
 		if n := tokens(text); n <= left {
 			left -= n
 			out = append(out, snippet{it, text})
@@ -307,7 +312,7 @@ func (e *Engine) evidence(ctx context.Context, setID string, left int, tokens fu
 	if err != nil {
 		return nil, err
 	}
-	a.Kind, a.Body = store.KindEvidence, body
+	a.Kind, a.ID, a.Body = store.KindEvidence, kept, body
 	return out, storeError(e.parts.Store.Put(ctx, a))
 }
 
@@ -349,10 +354,10 @@ func (e *Engine) lines(path string, start, end int) (string, bool) {
 const focusLinesMax = 400
 
 // focusSnippets are the selection and the attachments.
-func (e *Engine) focusSnippets(extra submitExtra) []snippet {
+func (t *timeline) focusSnippets(extra submitExtra) []snippet {
 	var out []snippet
 	add := func(uri string, r *Range) {
-		p := e.relative(uri)
+		p := t.e.relative(uri)
 		if p == "" {
 			return
 		}
@@ -361,7 +366,7 @@ func (e *Engine) focusSnippets(extra submitExtra) []snippet {
 			start, end = r.Start.Line+1, r.End.Line+1
 		}
 		end = min(end, start+focusLinesMax-1)
-		if text, ok := e.lines(p, start, end); ok && strings.TrimSpace(text) != "" {
+		if text, start, ok := t.lines(p, start, end); ok && strings.TrimSpace(text) != "" {
 			end = start + strings.Count(strings.TrimSuffix(text, "\n"), "\n")
 			out = append(out, snippet{rag.Item{Path: p, StartLine: start, EndLine: end, Score: 1}, text})
 		}

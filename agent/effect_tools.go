@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agent-lsp/agent-lsp/agent/edits"
+	"github.com/agent-lsp/agent-lsp/contextplan"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/run"
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
@@ -228,7 +229,7 @@ func sandwich(text string, limit int, ref string) string {
 	}
 	lines := strings.Count(text, "\n") + 1
 	left := strings.Count(text[head:at], "\n")
-	note := fmt.Sprintf("\n[… %s of %s lines left out, %s bytes in all …]\n", thousands(left), thousands(lines), thousands(len(text)))
+	note := fmt.Sprintf("\n[… %s of %s lines left out, %s bytes in all …]\n", contextplan.Thousands(left), contextplan.Thousands(lines), contextplan.Thousands(len(text)))
 	full := "\n[Full result could not be archived]"
 	if ref != "" {
 		full = "\n[Full result saved as ref:" + ref + "]"
@@ -251,13 +252,4 @@ func (a archive) Get(ctx context.Context, ref string, offset, limit int) ([]byte
 		to = min(from+limit, len(data))
 	}
 	return data[from:to], len(data), nil
-}
-
-// thousands writes a count with thin separators: 1,240.
-func thousands(n int) string {
-	s := itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

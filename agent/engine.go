@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -464,5 +463,3 @@ func storeError(err error) error {
 	}
 	return &Error{Code: CodeStoreUnavailable, Message: err.Error(), Hint: "check the state folder and the disk's free space", Retriable: true}
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -91,14 +91,14 @@ func (e *Engine) TTL(ctx context.Context, p *PinParams) (*PinResult, error) {
 }
 
 // pinnedTexts reads the files that are pinned.
-func (e *Engine) pinnedTexts(pins map[string]cycle.PinChanged) []pinnedText {
+func (t *timeline) pinnedTexts(pins map[string]cycle.PinChanged) []pinnedText {
 	var out []pinnedText
 	for id, p := range pins {
 		if !p.Pinned || len(id) < 5 || id[:4] != "pin:" {
 			continue
 		}
 		path, start, end := splitSpan(id[4:])
-		text, ok := e.lines(path, start, end)
+		text, start, ok := t.lines(path, start, end)
 		if ok {
 			out = append(out, pinnedText{id: id, label: p.Label, uri: path, text: text, start: start, end: end})
 		}

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	"github.com/agent-lsp/agent-lsp/cycle/run"
 	"github.com/agent-lsp/agent-lsp/rag"
@@ -28,16 +30,17 @@ func (s searcher) Search(ctx context.Context, query string, k int) ([]tools.Hit,
 	}
 	var out []tools.Hit
 	for _, it := range set.Items {
-		text, ok := s.e.lines(it.Path, it.StartLine, it.EndLine)
+		text, at, ok := s.t.lines(it.Path, it.StartLine, it.EndLine)
 		if !ok {
 			continue
 		}
+		it.StartLine, it.EndLine = at, at+strings.Count(strings.TrimSuffix(text, "\n"), "\n")
 		h := tools.Hit{Path: it.Path, StartLine: it.StartLine, EndLine: it.EndLine, Score: it.Score, Symbol: it.Symbol, Text: text}
 		for i, w := range it.Why {
 			if i > 0 {
 				h.Why += ", "
 			}
-			h.Why += w.Ranker + " #" + itoa(w.Rank)
+			h.Why += w.Ranker + " #" + strconv.Itoa(w.Rank)
 		}
 		out = append(out, h)
 	}
@@ -61,7 +64,10 @@ func (s searcher) Definitions(ctx context.Context, name string) ([]tools.Locatio
 func (s searcher) fromSymbols(list []rag.Symbol) []tools.Location {
 	var out []tools.Location
 	for _, x := range list {
-		text, _ := s.e.lines(x.Path, x.StartLine, x.StartLine)
+		text, at, ok := s.t.lines(x.Path, x.StartLine, x.StartLine)
+		if ok {
+			x.StartLine = at
+		}
 		out = append(out, tools.Location{Path: x.Path, Line: x.StartLine, Col: 1, Text: text, Symbol: x.Name, Kind: x.Kind})
 	}
 	return out

@@ -180,10 +180,10 @@ func (t *timeline) look(ctx context.Context, r run.Run) (surroundings, error) {
 			_ = json.Unmarshal(x.submitted.Extra, &extra) // written by Submit; a fault only costs the focus
 		}
 	})
-	for _, p := range e.pinnedTexts(pins) {
+	for _, p := range t.pinnedTexts(pins) {
 		out.Pinned = append(out.Pinned, storedPin{ID: p.id, Label: p.label, URI: p.uri, Text: p.text, Start: p.start, End: p.end})
 	}
-	if list := e.focusSnippets(extra); len(list) > 0 {
+	if list := t.focusSnippets(extra); len(list) > 0 {
 		out.Focus = toStored(list)
 	}
 	return out, nil
