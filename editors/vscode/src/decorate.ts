@@ -1,7 +1,7 @@
 /** Draws pending hunks into editors: backgrounds, signs in the margin, deleted text behind its replacement. */
 import * as vscode from "vscode";
 import { GLYPHS, type Glyphs } from "./glyphs";
-import { asDiff, deleted, linesOf, remarks, span } from "./hunks";
+import { asDiff, deleted, paired, remarks, span } from "./hunks";
 import type { Live } from "./live";
 import type { Hunk } from "./protocol";
 import { ownSettings } from "./settings";
@@ -100,33 +100,21 @@ function hover(h: Hunk, number: string): vscode.MarkdownString {
   return text.appendCodeblock(shown, "diff");
 }
 
-/** Each deleted line behind the line that replaced it; those without one are counted at the last. */
+/** Each deleted line behind the line that replaced it; those without one stand above the hunk. */
 function oldText(doc: vscode.TextDocument, h: Hunk, g: Glyphs): vscode.DecorationOptions[] {
   const gone = deleted(h);
-  const { first, after } = span(h);
-  const fresh = linesOf(h.newText);
-  const rows = Math.min(gone.length, after - first, doc.lineCount - first);
+  const { first } = span(h);
+  const rows = Math.min(paired(h), doc.lineCount - first);
   const out: vscode.DecorationOptions[] = [];
-  const behind = (l: number, words: string, struck: boolean) => {
-    const end = doc.lineAt(l).range.end;
-    out.push({
-      range: new vscode.Range(end, end),
-      renderOptions: {
-        after: {
-          contentText: words,
-          color: new vscode.ThemeColor("agentLsp.deletedForeground"),
-          margin: "0 0 0 3ch",
-          textDecoration: `${struck ? "line-through" : "none"}; opacity: 0.75; white-space: pre`,
-        },
-      },
-    });
-  };
   for (let i = 0; i < rows; i++) {
     const words = gone[i]!.trim();
-    if (words !== "" && words !== fresh[i]?.trim()) {
-      const more = i === rows - 1 && gone.length > rows ? `   ${g.cut} ${gone.length - rows} more deleted` : "";
-      behind(first + i, (words.length > OLD_CELLS_MAX ? words.slice(0, OLD_CELLS_MAX) + g.cut : words) + more, true);
+    if (words === "") {
+      continue;
     }
+    const end = doc.lineAt(first + i).range.end;
+    const contentText = words.length > OLD_CELLS_MAX ? words.slice(0, OLD_CELLS_MAX) + g.cut : words;
+    const color = new vscode.ThemeColor("agentLsp.deletedForeground");
+    out.push({ range: new vscode.Range(end, end), renderOptions: { after: { contentText, color, margin: "0 0 0 3ch", textDecoration: "line-through; opacity: 0.75; white-space: pre" } } });
   }
   return out;
 }

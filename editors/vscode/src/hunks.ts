@@ -137,15 +137,21 @@ export function deleted(h: Hunk): string[] {
 
 const LENS_CELLS = 90; // of a deleted line shown above its hunk
 
-/** What stands above a hunk: the deleted lines' beginning, and how many more there are. */
-export function deletedTitle(h: Hunk, g: Glyphs): string {
-  const lines = deleted(h);
-  if (lines.length === 0) {
+/** Deleted lines that have a line which replaced them: each can be shown behind it. */
+export function paired(h: Hunk): number {
+  const { first, after } = span(h);
+  return Math.min(deleted(h).length, after - first);
+}
+
+/** What stands above a hunk: those of its deleted lines that are shown nowhere else. */
+export function deletedTitle(h: Hunk, g: Glyphs, behind: boolean): string {
+  const rest = deleted(h).slice(behind ? paired(h) : 0).filter((l) => l.trim() !== "");
+  if (rest.length === 0) {
     return "";
   }
-  const first = lines[0]!.trim();
+  const first = rest[0]!.trim();
   const words = first.length > LENS_CELLS ? first.slice(0, LENS_CELLS) + g.cut : first;
-  return `${g.minus} ${words}${lines.length > 1 ? `   ${g.cut} ${lines.length - 1} more deleted` : ""}`;
+  return `${g.minus} ${words}${rest.length > 1 ? `   ${g.cut} ${rest.length - 1} more deleted` : ""}`;
 }
 
 /** A hunk as a diff that a person reads: all of the old, then all of the new. */

@@ -78,12 +78,13 @@ export class Review implements vscode.CodeLensProvider, vscode.Disposable {
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const hunks = this.live.of(document);
-    const g = GLYPHS[ownSettings().glyphs];
+    const own = ownSettings();
+    const g = GLYPHS[own.glyphs];
     return hunks.flatMap((h, i) => {
       const range = lineRange(document, span(h).first);
       const lens = (title: string, command: string, tooltip?: string) => new vscode.CodeLens(range, { title, command: `agentLsp.${command}`, arguments: [h.hunkId], tooltip });
       const number = `hunk ${i + 1} of ${hunks.length}`;
-      const gone = h.held ? `${g.plus} ${count(linesOf(h.newText).length, "new line")}` : deletedTitle(h, g);
+      const gone = h.held ? `${g.plus} ${count(linesOf(h.newText).length, "new line")}` : deletedTitle(h, g, own.deletedLines);
       return [
         lens("$(check) Accept", "acceptHunk", `Accept ${number}`),
         lens("$(discard) Reject", "rejectHunk", `Reject ${number}`),

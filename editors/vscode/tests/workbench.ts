@@ -1,0 +1,277 @@
+/**
+ * The real workbench for tests: VS Code's server from the test environment, driven in Chromium. Everything of a run lies
+ * in one temporary folder, and the server's whole process group ends with it.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { chromium, type BrowserContext, type Frame, type Locator, type Page } from "playwright-core";
+
+export const EXTENSION = resolve(import.meta.dirname, "..");
+const ROOT = resolve(EXTENSION, "../..");
+const TESTENV = process.env["AGENT_LSP_TESTENV"] ?? join(ROOT, ".cache/testenv");
+const VSCODE = join(TESTENV, "vscode");
+const STEP_MS = 30_000; // for one thing to be seen
+const START_MS = 90_000; // for the workbench to be there
+const SIZE = { width: 1400, height: 900 };
+export const BIN = resolve(process.env["AGENT_LSP_BIN"] ?? join(ROOT, "bin/agent-lsp"));
+
+function need(path: string): string {
+  if (!existsSync(path)) {
+    throw new Error(`${path} is missing: make test-env build`);
+  }
+  return path;
+}
+
+const SETTINGS = {
+  "workbench.startupEditor": "none",
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "chat.disableAIFeatures": true,
+  "workbench.tips.enabled": false,
+  "workbench.enableExperiments": false,
+  "telemetry.telemetryLevel": "off",
+  "update.mode": "none",
+  "extensions.autoCheckUpdates": false,
+  "extensions.autoUpdate": false,
+  "extensions.ignoreRecommendations": true,
+  "git.enabled": false,
+  "window.restoreWindows": "none",
+  "files.hotExit": "off",
+  "editor.minimap.enabled": false,
+  "agentLsp.server.path": BIN,
+};
+
+export interface Options {
+  /** more settings of the person */
+  settings?: Record<string, unknown>;
+  /** workspace trust is asked for, as on a desktop */
+  trust?: boolean;
+  /** more environment for the server, and so for agent-lsp */
+  env?: Record<string, string>;
+  /** the folder of installed extensions; absent: the extension under development is loaded */
+  extensions?: string;
+}
+
+export class Workbench {
+  private readonly work = mkdtempSync(join(tmpdir(), "vsc-"));
+  private server: ChildProcess | undefined;
+  private browser: BrowserContext | undefined;
+  private port = "";
+  private log = "";
+  private projects = 0;
+  private readonly options: Options;
+
+  constructor(options: Options = {}) {
+    this.options = options;
+  }
+
+  async start(): Promise<this> {
+    const w = this.work;
+    for (const dir of ["home", "tmp", "ext", "srv/data/User", "state", "cache", "config"]) {
+      mkdirSync(join(w, dir), { recursive: true });
+    }
+    chmodSync(join(w, "tmp"), 0o700);
+    this.settings(this.options.settings ?? {});
+    const own = {
+      HOME: join(w, "home"), TMPDIR: join(w, "tmp"), XDG_RUNTIME_DIR: join(w, "tmp"),
+      XDG_STATE_HOME: join(w, "state"), XDG_CACHE_HOME: join(w, "cache"), XDG_CONFIG_HOME: join(w, "config"), ...this.options.env,
+    };
+    const { ANTHROPIC_API_KEY: _a, OPENAI_API_KEY: _o, GROQ_API_KEY: _g, ...env } = process.env;
+    const args = [
+      need(join(VSCODE, "server/out/server-main.js")), "--host", "127.0.0.1", "--port", "0", "--without-connection-token",
+      "--accept-server-license-terms", "--telemetry-level", "off", ...(this.options.trust ? [] : ["--disable-workspace-trust"]),
+      "--enable-smoke-test-driver", "--server-data-dir", join(w, "srv"), "--extensions-dir", this.options.extensions ?? join(w, "ext"),
+    ];
+    const server = spawn(need(join(VSCODE, "node/node")), args, { env: { ...env, ...own }, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    this.server = server;
+    this.port = await new Promise<string>((done, fail) => {
+      const heard = (data: Buffer) => {
+        this.log += String(data);
+        const port = /^Extension host agent listening on (\d+)$/m.exec(this.log)?.[1];
+        if (port) {
+          done(port);
+        }
+      };
+      server.stdout.on("data", heard);
+      server.stderr.on("data", heard);
+      server.on("exit", (code) => fail(new Error(`VS Code's server ended with ${code}:\n${this.log}`)));
+    });
+    this.browser = await chromium.launchPersistentContext(join(w, "chrome"), {
+      executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", headless: true, viewport: SIZE,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+      env: { ...env, ...own } as Record<string, string>,
+    });
+    this.browser.setDefaultTimeout(STEP_MS);
+    return this;
+  }
+
+  /** The person's settings, from now on. */
+  settings(more: Record<string, unknown>): void {
+    writeFileSync(join(this.work, "srv/data/User/settings.json"), JSON.stringify({ ...SETTINGS, ...more }, undefined, 2));
+  }
+
+  /** A new folder with files, below this run's own. */
+  project(files: Record<string, string>): string {
+    const root = join(this.work, `p${++this.projects}`);
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, name)), { recursive: true });
+      writeFileSync(join(root, name), text);
+    }
+    return root;
+  }
+
+  /** A copy of a folder as a project. */
+  copy(from: string): string {
+    const root = join(this.work, `p${++this.projects}`);
+    cpSync(from, root, { recursive: true });
+    return root;
+  }
+
+  private url(folder: string, tests?: string): string {
+    const remote = (path: string) => `vscode-remote://127.0.0.1:${this.port}${path}`;
+    const payload = this.options.extensions
+      ? []
+      : [["extensionDevelopmentPath", remote(EXTENSION)], ...(tests ? [["extensionTestsPath", remote(tests)], ["skipWelcome", "true"]] : [])];
+    return `http://127.0.0.1:${this.port}/?folder=${folder}&payload=${encodeURIComponent(JSON.stringify(payload))}`;
+  }
+
+  async open(folder: string): Promise<Window> {
+    const page = await this.browser!.newPage();
+    const w = new Window(page, folder);
+    await page.goto(this.url(folder));
+    await w.loaded();
+    return w;
+  }
+
+  /** Runs tests inside of the extension host; gives the exit code. */
+  async inside(folder: string, tests: string): Promise<number> {
+    const page = await this.browser!.newPage();
+    let timer: NodeJS.Timeout | undefined;
+    const code = await new Promise<number>((done, fail) => {
+      timer = setTimeout(() => fail(new Error("the tests in the extension host did not end in time")), START_MS);
+      void page
+        .exposeFunction("codeAutomationLog", () => undefined)
+        .then(() => page.exposeFunction("codeAutomationExit", (c: number) => done(c)))
+        .then(() => page.goto(this.url(folder, tests)));
+    });
+    clearTimeout(timer);
+    await page.close();
+    return code;
+  }
+
+  async stop(): Promise<void> {
+    await this.browser?.close();
+    const server = this.server;
+    if (server?.pid !== undefined && server.exitCode === null) {
+      const ended = new Promise((done) => server.on("exit", done));
+      process.kill(-server.pid, "SIGTERM"); // the group: its children outlive it otherwise
+      await ended;
+    }
+    rmSync(this.work, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** One window of the workbench, and what a person does and sees in it. */
+export class Window {
+  readonly page: Page;
+  readonly folder: string;
+
+  constructor(page: Page, folder: string) {
+    this.page = page;
+    this.folder = folder;
+  }
+
+  async loaded(): Promise<void> {
+    await this.page.locator(".monaco-workbench").waitFor({ timeout: START_MS });
+    await this.page.locator(".statusbar-item", { hasText: /^agent / }).waitFor({ timeout: START_MS });
+  }
+
+  status(text: string | RegExp): Locator {
+    return this.page.locator(".statusbar-item", { hasText: text });
+  }
+
+  /** Runs a command as a person does: by its title. */
+  async command(title: string): Promise<void> {
+    await this.page.keyboard.press("F1");
+    await this.fill(`>${title}`, title);
+  }
+
+  async file(name: string): Promise<void> {
+    await this.page.keyboard.press("Control+P");
+    await this.fill(name, name);
+    await this.page.locator(`.tab.active[data-resource-name="${name.split("/").at(-1)}"]`).waitFor();
+    await this.page.locator(".editor-instance .view-lines").first().waitFor();
+  }
+
+  /** Types into the quick input and takes the first row that has the words. */
+  async fill(text: string, row: string): Promise<void> {
+    const input = this.page.locator(".quick-input-widget input[type=text]");
+    await input.waitFor();
+    await input.fill(text);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: row }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Answers an input box. */
+  async answer(text: string): Promise<void> {
+    const input = this.page.locator(".quick-input-widget input[type=text]");
+    await input.waitFor();
+    await input.fill(text);
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+  }
+
+  get lenses(): Locator {
+    return this.page.locator(".codelens-decoration a");
+  }
+
+  get editor(): Locator {
+    return this.page.locator(".editor-instance .monaco-editor").first();
+  }
+
+  /** The text of the editor on the screen, its lines from top to bottom. */
+  async text(): Promise<string> {
+    const lines = await this.page.locator(".editor-instance .view-lines .view-line").evaluateAll((all) =>
+      all.map((l) => ({ top: (l as HTMLElement).offsetTop, text: l.textContent ?? "" })).sort((a, b) => a.top - b.top).map((l) => l.text));
+    return lines.join("\n").replaceAll("\u00a0", " ");
+  }
+
+  /** Waits until something is true that no locator can say. */
+  async until(what: string, fn: () => boolean | Promise<boolean>): Promise<void> {
+    const deadline = Date.now() + STEP_MS;
+    while (!(await fn())) {
+      if (Date.now() > deadline) {
+        throw new Error(`never true: ${what}`);
+      }
+      await this.page.waitForTimeout(50);
+    }
+  }
+
+  disk(name: string): string {
+    return readFileSync(join(this.folder, name), "utf8");
+  }
+
+  /** A webview's own document: webviews lie over the workbench, not in it, so each is known by its title. */
+  async view(title: "Agent" | "Agent context"): Promise<Frame> {
+    let found: Frame | undefined;
+    await this.until(`there is a view “${title}”`, async () => {
+      for (const f of this.page.frames()) {
+        if ((await f.title().catch(() => "")) === title && (await f.locator("#root").count().catch(() => 0)) > 0) {
+          found = f;
+        }
+      }
+      return found !== undefined;
+    });
+    return found!;
+  }
+
+  async reload(): Promise<void> {
+    await this.page.reload();
+    await this.loaded();
+  }
+
+  async close(): Promise<void> {
+    await this.page.close();
+  }
+}
