@@ -542,18 +542,24 @@ type CheckpointFile struct {
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// RestoreParams puts files back as they stood before a turn.
+// RestoreParams puts files, the conversation or both back as they stood before
+// a turn, or takes such a restore back.
 type RestoreParams struct {
 	SessionRef
-	TurnID string `json:"turnId,omitempty"` // absent: the latest turn that changed files
+	TurnID string `json:"turnId,omitempty"` // absent: the latest turn that changed files; of the conversation alone, the latest
+	What   string `json:"what,omitempty"`   // files (default), conversation, both
 	DryRun bool   `json:"dryRun,omitempty"` // only say what would change
+	Redo   string `json:"redo,omitempty"`   // the restoreId of the restore to take back; then only this counts
 }
 
 // RestoreResult says what was put back, and what was left alone and why.
 type RestoreResult struct {
-	TurnID   string           `json:"turnId"`
-	Restored []CheckpointFile `json:"restored"`
-	Skipped  []CheckpointFile `json:"skipped"`
+	TurnID    string           `json:"turnId"`
+	RestoreID string           `json:"restoreId,omitempty"` // takes it back, as redo; absent of a dry run
+	Restored  []CheckpointFile `json:"restored"`
+	Skipped   []CheckpointFile `json:"skipped"`
+	BranchID  string           `json:"branchId,omitempty"` // where the conversation goes on; the one it was on is kept
+	Turns     int              `json:"turns,omitempty"`    // that the conversation goes back over
 }
 
 // PinParams pins, unpins or ages something.

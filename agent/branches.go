@@ -31,7 +31,7 @@ func (e *Engine) history(ctx context.Context, session, branch string) iter.Seq2[
 			yield(store.Stored{}, err)
 			return
 		}
-		if row.Parent != "" {
+		if row.Parent != "" && row.Turn != "" { // a conversation put back to its beginning inherits nothing
 			for s, err := range upTo(e.history(ctx, session, row.Parent), row.Turn) {
 				if !yield(s, err) || err != nil {
 					return
@@ -185,7 +185,7 @@ func (t *timeline) forkPoint(id string) (turnID string, number int, err error) {
 // branchInfo describes a branch; what it inherits counts among its turns.
 func (e *Engine) branchInfo(ctx context.Context, b store.Branch) (BranchInfo, error) {
 	info := BranchInfo{BranchID: b.ID, Name: b.Name, Parent: b.Parent, ForkTurn: b.Turn}
-	if b.Parent != "" {
+	if b.Parent != "" && b.Turn != "" {
 		for s, err := range upTo(e.history(ctx, b.Session, b.Parent), b.Turn) {
 			if err != nil {
 				return info, storeError(err)

@@ -48,10 +48,14 @@ type workingCopy struct {
 }
 
 // openCopy folds a fork's edits, and of those that it inherits the ones of its
-// own history. main has none: it works in the person's tree.
+// own history. main has none, nor a conversation put back from there: they work
+// in the person's tree.
 func (t *timeline) openCopy(ctx context.Context) error {
 	row, err := t.e.branchRow(ctx, t.session, t.branch)
-	if err != nil || row.Parent == "" {
+	if err != nil {
+		return err
+	}
+	if in, err := t.e.inTree(ctx, row); err != nil || in {
 		return err
 	}
 	turns := map[string]bool{}

@@ -66,13 +66,15 @@ type TextEdit struct {
 	NewText string
 }
 
-// EditorParams is a question to the editor's own language servers.
+// EditorParams is a question to the editor's own language servers. The op save
+// has the editor write a document to the disk: the answer is true if it did.
 type EditorParams struct {
-	Op       string    `json:"op"` // definition, references, hover, symbols, diagnostics, rename, format
+	Op       string    `json:"op"` // definition, references, hover, symbols, diagnostics, rename, format, save
 	URI      string    `json:"uri"`
 	Position *Position `json:"position,omitempty"`
 	Range    *Range    `json:"range,omitempty"`
 	NewName  string    `json:"newName,omitempty"`
+	Version  *int      `json:"version,omitempty"` // save: only while the document is at this version
 }
 
 // Documents is the engine's side of document sync. Calls for one document come
@@ -86,6 +88,8 @@ type Documents interface {
 	DidClose(uri string)
 	// DidChangeFiles tells of files that changed on disk.
 	DidChangeFiles(uris []string)
+	// DidRename tells of a file or folder that the person renamed in the editor.
+	DidRename(oldURI, newURI string)
 }
 
 // ContentChange is one change of an open document.

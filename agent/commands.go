@@ -33,7 +33,7 @@ func stateCommands() []stateCommand {
 		{"/context", "", "what the last model call saw, and why", (*Engine).cmdContext},
 		{"/compact", "", "archive and summarise the older part of the conversation now", (*Engine).cmdCompact},
 		{"/branch", "[name]", "the branches; with a name: switch to it, or fork it from here", (*Engine).cmdBranch},
-		{"/undo", "", "put files back as they stood before the last turn that changed any", (*Engine).cmdUndo},
+		{"/undo", "[what]", "put files back as before the last turn; what: conversation, both, preview, reject, redo", (*Engine).cmdUndo},
 		{"/new", "[title]", "begin a new session", (*Engine).cmdNew},
 		{"/cost", "", "tokens and money of this session", (*Engine).cmdCost},
 	}
@@ -281,24 +281,6 @@ func whyText(list []rag.Why) string {
 		words = append(words, fmt.Sprintf("%s #%d", w.Ranker, w.Rank))
 	}
 	return strings.Join(words, " · ")
-}
-
-func (e *Engine) cmdUndo(ctx context.Context, s *session, t *timeline, _ string) (string, error) {
-	r, err := e.CheckpointRestore(ctx, &RestoreParams{SessionRef: SessionRef{SessionID: s.row.ID, BranchID: t.branch}})
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	for _, f := range r.Restored {
-		fmt.Fprintf(&b, "restored %s (+%d −%d)\n", f.Path, f.Added, f.Removed)
-	}
-	for _, f := range r.Skipped {
-		fmt.Fprintf(&b, "left alone %s: %s\n", f.Path, f.Skipped)
-	}
-	if b.Len() == 0 {
-		return "nothing to put back", nil
-	}
-	return strings.TrimRight(b.String(), "\n"), nil
 }
 
 func (e *Engine) cmdNew(ctx context.Context, _ *session, _ *timeline, arg string) (string, error) {

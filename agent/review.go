@@ -2,17 +2,18 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	"github.com/agent-lsp/agent-lsp/agent/edits"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/internal/store"
 	"github.com/agent-lsp/agent-lsp/internal/text"
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
+	"github.com/agent-lsp/agent-lsp/tools"
 )
 
 // workspaceLog is where the events of edits are kept: hunks belong to files,
@@ -81,6 +82,25 @@ func (x clientEditor) ApplyEdit(ctx context.Context, label string, docs []edits.
 	return ok, err
 }
 
+// SaveDoc implements edits.Saver.
+func (x clientEditor) SaveDoc(ctx context.Context, uri string, version int32) (bool, error) {
+	return SaveBy(ctx, x.c, uri, version)
+}
+
+// OpSave is the op of agent/editor that saves a document at one version.
+const OpSave = "save"
+
+// SaveBy asks a client to save a document that is still at a version; saved is
+// false where it can't, or the person has typed since.
+func SaveBy(ctx context.Context, c Client, uri string, version int32) (saved bool, err error) {
+	v := int(version)
+	answer, err := c.Editor(ctx, EditorParams{Op: OpSave, URI: uri, Version: &v})
+	if errors.Is(err, ErrUnsupported) {
+		return false, nil
+	}
+	return string(answer) == "true", err
+}
+
 func fromTextRange(r text.Range) Range {
 	return Range{Start: Position{Line: r.Start.Line, Character: r.Start.Col}, End: Position{Line: r.End.Line, Character: r.End.Col}}
 }
@@ -144,11 +164,32 @@ func (e *Engine) EditsResolve(ctx context.Context, p *ResolveParams) (*ResolveRe
 	if err != nil {
 		return nil, err
 	}
+	return toResolved(list), nil
+}
+
+// EditsUndoReject brings back the hunks of the last reject.
+func (e *Engine) EditsUndoReject(ctx context.Context, _ *Empty) (*ResolveResult, error) {
+	list, err := e.parts.Edits.UndoReject(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, editError(err)
+	}
+	return toResolved(list), nil
+}
+
+// editError is a refusal of the ledger as editors hear it.
+func editError(err error) error {
+	if errors.Is(err, edits.ErrStore) {
+		return storeError(err)
+	}
+	return &Error{Code: CodeInvalidState, Message: err.Error()}
+}
+
+func toResolved(list []edits.ResolveResult) *ResolveResult {
 	out := &ResolveResult{Results: []Resolved{}}
 	for _, r := range list {
 		out.Results = append(out.Results, Resolved{HunkID: r.HunkID, Outcome: r.Outcome, Detail: r.Detail})
 	}
-	return out, nil
+	return out
 }
 
 // fileOutcomes says what a turn did to each file, and what became of it.
@@ -202,55 +243,6 @@ func fileStatus(pending int, decided map[string]int) string {
 	return "accepted"
 }
 
-// CheckpointList lists a session's checkpoints, latest first.
-func (e *Engine) CheckpointList(ctx context.Context, p *SessionRef) (*CheckpointList, error) {
-	t, err := e.timeline(ctx, p.SessionID, p.BranchID)
-	if err != nil {
-		return nil, err
-	}
-	out := &CheckpointList{Checkpoints: []Checkpoint{}}
-	for _, c := range e.parts.Edits.Checkpoints(t.session) {
-		x, _ := t.turnOf(c.TurnID, "")
-		out.Checkpoints = append(out.Checkpoints, Checkpoint{TurnID: c.TurnID, Time: c.Time.UTC().Format(time.RFC3339), Title: firstLine(x.input), Files: toFiles(c.Files)})
-	}
-	slices.Reverse(out.Checkpoints)
-	return out, nil
-}
-
-func toFiles(list []edits.FileChange) []CheckpointFile {
-	out := []CheckpointFile{}
-	for _, f := range list {
-		out = append(out, CheckpointFile{Path: f.Path, Added: f.Added, Removed: f.Removed, Skipped: f.Skipped})
-	}
-	return out
-}
-
-// CheckpointRestore puts files back as they stood before a turn.
-func (e *Engine) CheckpointRestore(ctx context.Context, p *RestoreParams) (*RestoreResult, error) {
-	id := p.TurnID
-	if id == "" {
-		list, err := e.CheckpointList(ctx, &p.SessionRef)
-		if err != nil {
-			return nil, err
-		}
-		if len(list.Checkpoints) == 0 {
-			return nil, &Error{Code: CodeNotFound, Message: "no turn of this session changed a file"}
-		}
-		id = list.Checkpoints[0].TurnID
-	}
-	restore := e.parts.Edits.RestoreTurn
-	if p.DryRun {
-		restore = func(_ context.Context, turn string) (edits.Restored, error) {
-			return e.parts.Edits.PreviewRestore(turn)
-		}
-	}
-	r, err := restore(context.WithoutCancel(ctx), id)
-	if err != nil {
-		return nil, &Error{Code: CodeInvalidState, Message: err.Error()}
-	}
-	return &RestoreResult{TurnID: r.TurnID, Restored: toFiles(r.Files), Skipped: toFiles(r.Skipped)}, nil
-}
-
 // DidOpen tells that the editor holds a document.
 func (e *Engine) DidOpen(uri, _ string, version int32, content string) {
 	e.docError(uri, e.parts.Edits.DidOpen(uri, version, content))
@@ -292,6 +284,14 @@ func (e *Engine) DidChangeFiles(uris []string) {
 	for _, u := range uris {
 		e.touched(u)
 	}
+}
+
+// DidRename tells that the person renamed a file or folder in the editor: what
+// is under review moves along.
+func (e *Engine) DidRename(oldURI, newURI string) {
+	e.docError(newURI, e.parts.Edits.DidRename(oldURI, newURI))
+	e.touched(oldURI)
+	e.touched(newURI)
 }
 
 // touched tells the index that a file's text is another now.
@@ -342,12 +342,21 @@ func (e *Engine) rootsNow() []string {
 	return e.roots
 }
 
-// SetRoots replaces the workspace's folders.
+// SetRoots replaces the workspace's folders. The one that the engine was opened
+// for stays the first, whatever the editor says: its state and index are there.
+// Tools, reviews and permissions know the others; the index doesn't.
 func (e *Engine) SetRoots(paths []string) {
-	if len(paths) == 0 {
+	roots := []string{e.parts.Root}
+	for _, p := range paths {
+		if p = tools.ResolveLinks(p); !slices.Contains(roots, p) {
+			roots = append(roots, p)
+		}
+	}
+	if err := e.parts.Edits.SetRoots(roots); err != nil {
+		e.logf("the workspace's folders stay as they were: %v", err)
 		return
 	}
 	e.mu.Lock()
-	e.roots = slices.Clone(paths)
+	e.roots = roots
 	e.mu.Unlock()
 }

@@ -60,6 +60,7 @@ var commands = []command{
 	{"agent.status", takeNone, (*Server).statusCommand},
 	{"agent.model", takeModel, (*Server).modelCommand},
 	{"agent.undoTurn", takeNone, (*Server).undoCommand},
+	{"agent.undoReject", takeNone, (*Server).undoRejectCommand},
 	{"agent.newSession", takeNone, (*Server).newSessionCommand},
 }
 
@@ -357,6 +358,11 @@ func (s *Server) modelCommand(ctx context.Context, e Engine, a *commandArgs) (an
 
 func (s *Server) undoCommand(ctx context.Context, e Engine, a *commandArgs) (any, func(), error) {
 	r, err := e.CheckpointRestore(ctx, &agent.RestoreParams{SessionRef: a.ref(), TurnID: a.TurnID})
+	return r, nil, err
+}
+
+func (s *Server) undoRejectCommand(ctx context.Context, e Engine, _ *commandArgs) (any, func(), error) {
+	r, err := e.EditsUndoReject(ctx, &agent.Empty{})
 	return r, nil, err
 }
 

@@ -53,6 +53,7 @@ func (f *fakeEngine) SetRoots(paths []string)       { f.say("SetRoots %v", paths
 func (f *fakeEngine) SetSettings(s json.RawMessage) { f.say("SetSettings %s", s) }
 func (f *fakeEngine) DidSave(uri string)            { f.say("DidSave %s", uri) }
 func (f *fakeEngine) DidChangeFiles(uris []string)  { f.say("DidChangeFiles %v", uris) }
+func (f *fakeEngine) DidRename(old, now string)     { f.say("DidRename %s %s", old, now) }
 func (f *fakeEngine) text(uri string) string        { f.mu.Lock(); defer f.mu.Unlock(); return f.docs[uri] }
 func (f *fakeEngine) set(uri, text string)          { f.mu.Lock(); defer f.mu.Unlock(); f.docs[uri] = text }
 func (f *fakeEngine) DidClose(uri string)           { f.say("DidClose %s", uri) }

@@ -127,7 +127,7 @@ func capabilitiesOf(p *lsp.InitializeParams, o *protocol.ClientOptions) capabili
 }
 
 func (s *Server) initializeResult() *lsp.InitializeResult {
-	yes := true
+	yes, file := true, "file"
 	incremental := lsp.TextDocumentSyncKindIncremental
 	kinds := []lsp.CodeActionKind{lsp.CodeActionKindQuickFix, lsp.CodeActionKindRefactor, lsp.CodeActionKindRefactorRewrite}
 	var version lsp.Optional[string]
@@ -146,7 +146,9 @@ func (s *Server) initializeResult() *lsp.InitializeResult {
 			ExecuteCommandProvider: lsp.ExecuteCommandOptions{Commands: commandNames()},
 			Workspace: &lsp.WorkspaceOptions{WorkspaceFolders: &lsp.WorkspaceFoldersServerCapabilities{
 				Supported: &yes, ChangeNotifications: lsp.Boolean(true),
-			}},
+			}, FileOperations: &lsp.FileOperationOptions{DidRename: lsp.FileOperationRegistrationOptions{
+				Filters: []lsp.FileOperationFilter{{Scheme: &file, Pattern: lsp.FileOperationPattern{Glob: "**"}}},
+			}}},
 			Experimental: raw(map[string]any{"agentLsp": protocol.ServerOffer{
 				ProtocolVersion: protocol.Version, Methods: methodNames, Notifications: notificationNames,
 			}}),

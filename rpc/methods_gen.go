@@ -39,6 +39,7 @@ var methods = []method{
 	typed("agent/outcome", protocol.Server.Outcome),
 	typed("agent/edits", protocol.Server.Edits),
 	typed("agent/edits/resolve", protocol.Server.EditsResolve),
+	typed("agent/edits/undoReject", protocol.Server.EditsUndoReject),
 	typed("agent/checkpoint/list", protocol.Server.CheckpointList),
 	typed("agent/checkpoint/restore", protocol.Server.CheckpointRestore),
 	typed("agent/pin", protocol.Server.Pin),
@@ -81,6 +82,7 @@ var methodNames = []string{
 	"agent/outcome",
 	"agent/edits",
 	"agent/edits/resolve",
+	"agent/edits/undoReject",
 	"agent/checkpoint/list",
 	"agent/checkpoint/restore",
 	"agent/pin",
@@ -238,6 +240,11 @@ func (r Remote) Edits(ctx context.Context, p *agent.EditsParams) (*agent.EditsRe
 // EditsResolve asks agent/edits/resolve.
 func (r Remote) EditsResolve(ctx context.Context, p *agent.ResolveParams) (*agent.ResolveResult, error) {
 	return remote[agent.ResolveResult](ctx, r, "agent/edits/resolve", p)
+}
+
+// EditsUndoReject asks agent/edits/undoReject.
+func (r Remote) EditsUndoReject(ctx context.Context, p *agent.Empty) (*agent.ResolveResult, error) {
+	return remote[agent.ResolveResult](ctx, r, "agent/edits/undoReject", p)
 }
 
 // CheckpointList asks agent/checkpoint/list.

@@ -26,6 +26,7 @@ func (s *Server) newRoutes() map[string]route {
 		lsp.MethodTextDocumentDidClose:  told(s.didClose),
 
 		lsp.MethodWorkspaceDidChangeWatchedFiles:     told(s.didChangeFiles),
+		lsp.MethodWorkspaceDidRenameFiles:            told(s.didRenameFiles),
 		lsp.MethodWorkspaceDidChangeConfiguration:    told(s.didChangeConfiguration),
 		lsp.MethodWorkspaceDidChangeWorkspaceFolders: told(s.didChangeFolders),
 		lsp.MethodWindowWorkDoneProgressCancel:       told(s.progressCancelled),

@@ -45,6 +45,12 @@ type (
 			URI string `json:"uri"`
 		} `json:"changes"`
 	}
+	didRenameFiles struct {
+		Files []struct {
+			OldURI string `json:"oldUri"`
+			NewURI string `json:"newUri"`
+		} `json:"files"`
+	}
 	didChangeFolders struct {
 		Event struct {
 			Added   []documentID `json:"added"`
@@ -104,6 +110,16 @@ func (s *Server) didChangeFiles(ctx context.Context, p *didChangeFiles) error {
 		uris[i] = c.URI
 	}
 	s.gate.sync(ctx, 0, func(e Engine) { e.DidChangeFiles(uris) })
+	return nil
+}
+
+// didRenameFiles moves what is under review along with what was renamed.
+func (s *Server) didRenameFiles(ctx context.Context, p *didRenameFiles) error {
+	s.gate.sync(ctx, 0, func(e Engine) {
+		for _, f := range p.Files {
+			e.DidRename(f.OldURI, f.NewURI)
+		}
+	})
 	return nil
 }
 

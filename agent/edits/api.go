@@ -35,9 +35,10 @@ type Editor interface {
 
 // Saver is an Editor that can also save a document. After an edit to a buffer
 // that had no unsaved changes, the ledger asks for a save, so that tests and
-// compilers see the edit. The error is only told, never fatal.
+// compilers see the edit. A document that is at another version by then must
+// not be saved: the person has typed, and when that is saved is up to them.
 type Saver interface {
-	SaveDoc(ctx context.Context, uri string) error
+	SaveDoc(ctx context.Context, uri string, version int32) (saved bool, err error)
 }
 
 // DocEdit is what to change in one open document. Edits refer to the document
@@ -207,6 +208,7 @@ type surface interface {
 	DiskChanged(paths []string) // absolute or workspace-relative; folders are ignored
 	SetEditor(e Editor, enc text.Encoding)
 	Permit(path string, a workspace.Access) error // the person allowed it; until the ledger ends
+	SetRoots(dirs []string) error                 // the workspace's folders from now on
 
 	Hunks(f Filter) []HunkView // in path order, then from top to bottom
 	Pending() (hunks, files int)
@@ -218,6 +220,7 @@ type surface interface {
 	PreviewRestore(turnID string) (Restored, error)
 	RestoreTurn(ctx context.Context, turnID string) (Restored, error)
 	RedoRestore(ctx context.Context, opID string) (Restored, error)
+	LastRestore(sessionID string) string // of a session, that was not taken back; "" for none
 	// TurnDiff is the unified diff of what a turn did to each file it touched.
 	TurnDiff(turnID string) map[string]string
 }

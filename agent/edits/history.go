@@ -18,6 +18,7 @@ type history struct {
 	verdicts []Verdict
 	rejects  []reject // that were not undone, oldest first
 	restores map[string]cycle.FilesRestored
+	restored []string // of restores: those that were not taken back, oldest first
 }
 
 // fileHistory is the last operation on a file.
@@ -116,6 +117,10 @@ func (h *history) apply(e cycle.Event) {
 		h.seen(e.OpID)
 		h.steps(e.OpID, kindRestore, e.Files)
 		h.restores[e.OpID] = e
+		h.restored = slices.DeleteFunc(h.restored, func(id string) bool { return id == e.Undoes })
+		if e.Undoes == "" {
+			h.restored = append(h.restored, e.OpID)
+		}
 	case cycle.FileSynced:
 		f := h.entry(e.File.Path)
 		f.post, f.postShown, f.applied, f.inBuffer = e.File.Post, e.File.PostShown, true, e.File.InBuffer

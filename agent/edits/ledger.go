@@ -23,6 +23,7 @@ const (
 	EditBytesMax  = 8 << 20         // of a file that is edited
 	EchoWait      = 5 * time.Second // for the editor's didChange after it said that it applied an edit
 	StaleWait     = time.Second     // for the didChange that made an edit stale
+	SaveWait      = 5 * time.Second // for the editor to save a buffer, and to tell of it
 )
 
 // ErrStore says that the log or the blobs could not be written. Nothing was
@@ -111,6 +112,9 @@ func (l *Ledger) SetEditor(e Editor, enc text.Encoding) {
 func (l *Ledger) Permit(path string, a workspace.Access) error {
 	return toolError(l.ws.Permit(path, a))
 }
+
+// SetRoots replaces the workspace's folders. On an error nothing changes.
+func (l *Ledger) SetRoots(dirs []string) error { return l.ws.SetRoots(dirs) }
 
 // file gives the entry of a place, making it if need be. mu must be held.
 func (l *Ledger) file(p workspace.Place) *file {

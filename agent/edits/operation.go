@@ -243,10 +243,31 @@ func (l *Ledger) putEditor(ctx context.Context, editor Editor, label string, s *
 	if !l.await(ctx, s.f, EchoWait, func(now workspace.Doc, open bool) bool { return !open || now.Version != doc.Version }) {
 		return false, fmt.Errorf("%s: the editor says that it applied the edit, and never told of the change", s.f.place.Path)
 	}
-	if saver, ok := editor.(Saver); ok && !doc.Dirty() {
-		_ = saver.SaveDoc(ctx, doc.URI) // it stays in the buffer, where the person sees that it isn't saved
+	if !doc.Dirty() {
+		l.save(ctx, editor, s)
 	}
 	return false, nil
+}
+
+// save has the editor save a buffer that it has just applied a step to, if
+// nothing else is in it. What can't be saved stays in the buffer, where the
+// person sees that it isn't.
+func (l *Ledger) save(ctx context.Context, editor Editor, s *step) {
+	saver, ok := editor.(Saver)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	doc, open := l.ws.Doc(s.f.place)
+	l.mu.Unlock()
+	if !open || doc.Text != s.post.Shown() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SaveWait)
+	defer cancel()
+	if saved, err := saver.SaveDoc(ctx, doc.URI, doc.Version); saved && err == nil {
+		l.await(ctx, s.f, SaveWait, func(now workspace.Doc, open bool) bool { return !open || now.Version != doc.Version || !now.Dirty() })
+	}
 }
 
 func (l *Ledger) encoding() text.Encoding {

@@ -97,6 +97,12 @@ func (l *Ledger) DidSave(uri string) error {
 	l.touch(doc.Place)
 	l.mu.Lock()
 	f := l.files[doc.Place.Abs]
+	if f != nil && f.busy {
+		select {
+		case f.poke <- struct{}{}:
+		default:
+		}
+	}
 	if f == nil || f.busy || !f.known {
 		l.mu.Unlock()
 		return nil

@@ -239,6 +239,20 @@ func (l *Ledger) RedoRestore(ctx context.Context, opID string) (Restored, error)
 	return l.restore(ctx, targets, cycle.FilesRestored{TurnID: e.TurnID, SessionID: e.SessionID, Undoes: opID})
 }
 
+// LastRestore names the last restore of a session that was not taken back, ""
+// when there is none.
+func (l *Ledger) LastRestore(sessionID string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := len(l.history.restored) - 1; i >= 0; i-- {
+		id := l.history.restored[i]
+		if e := l.history.restores[id]; e.SessionID == sessionID && len(e.Files) > 0 {
+			return id
+		}
+	}
+	return ""
+}
+
 func (l *Ledger) restore(ctx context.Context, targets []target, e cycle.FilesRestored) (Restored, error) {
 	by := map[string]target{}
 	var places []workspace.Place

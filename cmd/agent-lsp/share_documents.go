@@ -254,6 +254,17 @@ func (s *seats) ApplyEdit(ctx context.Context, label string, docs []edits.DocEdi
 	return ok, err
 }
 
+// SaveDoc implements edits.Saver: who holds the document saves it.
+func (s *seats) SaveDoc(ctx context.Context, uri string, version int32) (bool, error) {
+	s.mu.Lock()
+	h := s.holders[keyOf(uri)]
+	s.mu.Unlock()
+	if h == nil {
+		return false, nil
+	}
+	return agent.SaveBy(ctx, h.client, uri, version)
+}
+
 func toText(r agent.Range) text.Range {
 	return text.Range{Start: text.Position{Line: r.Start.Line, Col: r.Start.Character}, End: text.Position{Line: r.End.Line, Col: r.End.Character}}
 }

@@ -48,6 +48,7 @@ func (g *engine) Close() error                                           { retur
 func (g *engine) DidSave(string)                                         {}
 func (g *engine) DidClose(string)                                        {}
 func (g *engine) DidChangeFiles([]string)                                {}
+func (g *engine) DidRename(string, string)                               {}
 
 func (g *engine) DidOpen(uri, _ string, _ int32, text string) {
 	g.mu.Lock()

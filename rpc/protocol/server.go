@@ -105,11 +105,15 @@ type Server interface {
 	// agent/edits/resolve
 	// Accepts or rejects hunks.
 	EditsResolve(context.Context, *agent.ResolveParams) (*agent.ResolveResult, error)
+	// agent/edits/undoReject
+	// Brings back the hunks of the last reject that was not undone yet.
+	EditsUndoReject(context.Context, *agent.Empty) (*agent.ResolveResult, error)
 	// agent/checkpoint/list
 	// Lists the workspace's checkpoints, latest first.
 	CheckpointList(context.Context, *agent.SessionRef) (*agent.CheckpointList, error)
 	// agent/checkpoint/restore
-	// Puts files back as they stood before a turn; itself undoable.
+	// Puts files, the conversation or both back as they stood before a turn; says
+	// beforehand what would change; itself undoable, by redo.
 	CheckpointRestore(context.Context, *agent.RestoreParams) (*agent.RestoreResult, error)
 
 	// agent/pin

@@ -301,11 +301,12 @@ func (e *Editor) byURI(uri string) *buffer {
 }
 
 // SaveDoc is the server asking for a save.
-func (e *Editor) SaveDoc(_ context.Context, uri string) error {
+func (e *Editor) SaveDoc(_ context.Context, uri string, version int32) (bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if b := e.byURI(uri); b != nil {
-		return e.save(b.path)
+	b := e.byURI(uri)
+	if b == nil || b.version != version {
+		return false, nil
 	}
-	return nil
+	return true, e.save(b.path)
 }

@@ -95,9 +95,21 @@ command("AgentBranches", function()
   agent().branches()
 end, { desc = "Choose a branch of the session" })
 
-command("AgentUndoTurn", function()
-  agent().undo_turn()
-end, { desc = "Put the files back as they stood before the latest turn that changed any" })
+command("AgentUndoTurn", function(c)
+  agent().undo_turn(c.args)
+end, {
+  nargs = "?",
+  complete = function(lead)
+    return vim.tbl_filter(function(w)
+      return vim.startswith(w, lead)
+    end, { "files", "conversation", "both", "preview", "redo" })
+  end,
+  desc = "Put files, the conversation or both back as they stood before the latest turn; preview, or redo",
+})
+
+command("AgentUndoReject", function()
+  agent().undo_reject()
+end, { desc = "Bring the hunks of the last reject back" })
 
 command("AgentModel", function(c)
   agent().model(c.fargs[1])

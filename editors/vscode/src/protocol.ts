@@ -56,9 +56,11 @@ export interface Methods {
   "agent/edits": { params: EditsParams; result: EditsResult };
   /** Accepts or rejects hunks. */
   "agent/edits/resolve": { params: ResolveParams; result: ResolveResult };
+  /** Brings back the hunks of the last reject that was not undone yet. */
+  "agent/edits/undoReject": { params: Record<string, never>; result: ResolveResult };
   /** Lists the workspace's checkpoints, latest first. */
   "agent/checkpoint/list": { params: SessionRef; result: CheckpointList };
-  /** Puts files back as they stood before a turn; itself undoable. */
+  /** Puts files, the conversation or both back as they stood before a turn; says beforehand what would change; itself undoable, by redo. */
   "agent/checkpoint/restore": { params: RestoreParams; result: RestoreResult };
   /** Pins a message, file or range; exclude keeps it out instead. */
   "agent/pin": { params: PinParams; result: PinResult };
@@ -109,6 +111,7 @@ export const methods: readonly (keyof Methods)[] = [
   "agent/outcome",
   "agent/edits",
   "agent/edits/resolve",
+  "agent/edits/undoReject",
   "agent/checkpoint/list",
   "agent/checkpoint/restore",
   "agent/pin",
@@ -127,7 +130,7 @@ export const methods: readonly (keyof Methods)[] = [
 export interface ServerRequests {
   /** Asks the person whether a tool may run. No answer in the configured time is a rejection. Asked of clients with permission: true; the others get window/showMessageRequest. */
   "agent/permission": { params: PermissionParams; result: PermissionResult };
-  /** Asks the editor's own language servers. The result is LSP's own for the op, or null. Asked only for the ops in editorOps. */
+  /** Asks the editor's own language servers. The result is LSP's own for the op, or null. Asked only for the ops in editorOps. The op save asks the editor to write a buffer that the agent has edited, and that nobody else has changed: true if it did, false or null if not. */
   "agent/editor": { params: EditorParams; result: unknown };
 }
 
@@ -560,14 +563,16 @@ export interface Decision {
   time: string;
 }
 
-/** EditorParams is a question to the editor's own language servers. */
+/** EditorParams is a question to the editor's own language servers. The op save has the editor write a document to the disk: the answer is true if it did. */
 export interface EditorParams {
-  /** definition, references, hover, symbols, diagnostics, rename, format */
+  /** definition, references, hover, symbols, diagnostics, rename, format, save */
   op: string;
   uri: string;
   position?: Position;
   range?: Range;
   newName?: string;
+  /** save: only while the document is at this version */
+  version?: number;
 }
 
 /** EditsChanged tells that hunks were added, rebased or resolved; Hunks is what pends in the named documents now. */
@@ -1021,23 +1026,33 @@ export interface ResponseMetadata {
   failedAt?: string;
 }
 
-/** RestoreParams puts files back as they stood before a turn. */
+/** RestoreParams puts files, the conversation or both back as they stood before a turn, or takes such a restore back. */
 export interface RestoreParams {
   /** absent: the workspace's latest */
   sessionId?: string;
   /** absent: the session's current */
   branchId?: string;
-  /** absent: the latest turn that changed files */
+  /** absent: the latest turn that changed files; of the conversation alone, the latest */
   turnId?: string;
+  /** files (default), conversation, both */
+  what?: string;
   /** only say what would change */
   dryRun?: boolean;
+  /** the restoreId of the restore to take back; then only this counts */
+  redo?: string;
 }
 
 /** RestoreResult says what was put back, and what was left alone and why. */
 export interface RestoreResult {
   turnId: string;
+  /** takes it back, as redo; absent of a dry run */
+  restoreId?: string;
   restored: CheckpointFile[];
   skipped: CheckpointFile[];
+  /** where the conversation goes on; the one it was on is kept */
+  branchId?: string;
+  /** that the conversation goes back over */
+  turns?: number;
 }
 
 /** Result is how a call ended. */

@@ -36,6 +36,7 @@ var commandDocs = []commandDoc{
 	{"agent.status", "", "shows what is going on"},
 	{"agent.model", "model", "chooses the session's model; without one, lists them"},
 	{"agent.undoTurn", "", "puts the files back as they stood before the latest turn that changed any"},
+	{"agent.undoReject", "", "brings the hunks of the last reject back"},
 	{"agent.newSession", "", "begins a new session"},
 }
 

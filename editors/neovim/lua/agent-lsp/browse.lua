@@ -242,21 +242,53 @@ function M.model(name)
   end
 end
 
---- Puts the files back as they stood before the latest turn that changed any.
-function M.undo_turn()
+---@param r agent_lsp.RestoreResult
+---@param verb string
+local function restored_words(r, verb)
+  local words = {}
+  for _, f in ipairs(r.restored) do
+    words[#words + 1] = ("%s %s (+%d −%d)"):format(verb, f.path, f.added, f.removed)
+  end
+  for _, f in ipairs(r.skipped) do
+    words[#words + 1] = ("%s left alone: %s"):format(f.path, f.skipped or "")
+  end
+  if r.turns and r.turns > 0 then
+    words[#words + 1] = ("the conversation from before its last %s"):format(text.count(r.turns, "turn"))
+  end
+  return #words > 0 and table.concat(words, "; ") or "nothing to put back"
+end
+
+local last_restore ---@type string? takes the last restore back
+
+--- Puts files, the conversation or both back as they stood before the latest
+--- turn that changed any; shows what would change; or takes that back.
+---@param what ""|"files"|"conversation"|"both"|"preview"|"redo"
+function M.undo_turn(what)
   local s = client.get()
   if not s then
     return
   end
-  s.gate.request("agent/checkpoint/restore", s:ref(), function(err, r)
+  local params = { what = what ~= "" and what or nil }
+  if what == "preview" then
+    params = { what = "both", dryRun = true }
+  elseif what == "redo" then
+    if not last_restore then
+      client.say("nothing was put back here that could come again")
+      return
+    end
+    params = { redo = last_restore }
+  end
+  s.gate.request("agent/checkpoint/restore", s:ref(params), function(err, r)
     if err then
       return warn(err)
     end
-    local words = ("%s put back"):format(text.count(#r.restored, "file"))
-    for _, f in ipairs(r.skipped or {}) do
-      words = words .. ("; %s left alone: %s"):format(f.path, f.skipped or "")
+    if what ~= "preview" then
+      last_restore = r.restoreId
     end
-    client.say(words)
+    client.say(restored_words(r, what == "preview" and "would put back" or "put back"))
+    if r.branchId then
+      s:load({ sessionId = s.id, branchId = r.branchId })
+    end
     vim.cmd.checktime()
   end)
 end

@@ -2,7 +2,7 @@
 --- What they answer is passed on as it is.
 local M = {}
 
-M.ops = { "definition", "references", "hover", "symbols", "diagnostics", "rename", "format" }
+M.ops = { "definition", "references", "hover", "symbols", "diagnostics", "rename", "format", "save" }
 
 local METHODS = {
   definition = "textDocument/definition",
@@ -50,6 +50,42 @@ local function diagnostics(bufnr)
   return out
 end
 
+--- Whether the file on disk is another than the one that the buffer was read
+--- from: writing would ask the person, or overwrite it.
+---@param bufnr integer
+local function changed_on_disk(bufnr)
+  local changed = false
+  local id = vim.api.nvim_create_autocmd("FileChangedShell", {
+    buffer = bufnr,
+    callback = function()
+      changed = true
+      vim.v.fcs_choice = ""
+    end,
+  })
+  vim.cmd("silent! checktime " .. bufnr)
+  vim.api.nvim_del_autocmd(id)
+  return changed
+end
+
+--- Writes a buffer that the agent has edited, with the person's own autocommands
+--- (formatters, linters), if it still is as the agent left it.
+---@param bufnr integer
+---@param version integer?
+---@return boolean saved
+local function save(bufnr, version)
+  if version and vim.lsp.util.buf_versions[bufnr] ~= version then
+    return false -- the person has typed since: when that is written is up to them
+  elseif not vim.bo[bufnr].modified then
+    return true
+  elseif vim.bo[bufnr].buftype ~= "" or vim.bo[bufnr].readonly or changed_on_disk(bufnr) then
+    return false
+  end
+  local ok = pcall(vim.api.nvim_buf_call, bufnr, function()
+    vim.cmd("silent lockmarks write")
+  end)
+  return ok and not vim.bo[bufnr].modified
+end
+
 ---@param p agent_lsp.EditorParams
 ---@return any result, table? err
 function M.answer(p)
@@ -58,6 +94,8 @@ function M.answer(p)
     return vim.NIL
   elseif p.op == "diagnostics" then
     return diagnostics(bufnr)
+  elseif p.op == "save" then
+    return save(bufnr, p.version)
   end
   local method = METHODS[p.op]
   local client = method and able(bufnr, method)

@@ -270,9 +270,15 @@ function M.branches()
   require("agent-lsp.browse").branches()
 end
 
-function M.undo_turn()
+---@param what string
+function M.undo_turn(what)
   join()
-  require("agent-lsp.browse").undo_turn()
+  require("agent-lsp.browse").undo_turn(what)
+end
+
+function M.undo_reject()
+  join()
+  require("agent-lsp.review").undo_reject()
 end
 
 ---@param name string?

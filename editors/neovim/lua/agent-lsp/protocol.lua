@@ -32,8 +32,9 @@ M.methods = {
   "agent/outcome", -- Gives a turn's response, decisions and applied diffs.
   "agent/edits", -- Lists pending hunks; ranges are in the buffer as it is now.
   "agent/edits/resolve", -- Accepts or rejects hunks.
+  "agent/edits/undoReject", -- Brings back the hunks of the last reject that was not undone yet.
   "agent/checkpoint/list", -- Lists the workspace's checkpoints, latest first.
-  "agent/checkpoint/restore", -- Puts files back as they stood before a turn; itself undoable.
+  "agent/checkpoint/restore", -- Puts files, the conversation or both back as they stood before a turn; says beforehand what would change; itself undoable, by redo.
   "agent/pin", -- Pins a message, file or range; exclude keeps it out instead.
   "agent/unpin", -- Removes a pin or exclusion.
   "agent/ttl", -- Sets after how many turns something leaves the context.
@@ -49,7 +50,7 @@ M.methods = {
 --- Requests from the server.
 M.server_requests = {
   "agent/permission", -- Asks the person whether a tool may run. No answer in the configured time is a rejection. Asked of clients with permission: true; the others get window/showMessageRequest.
-  "agent/editor", -- Asks the editor's own language servers. The result is LSP's own for the op, or null. Asked only for the ops in editorOps.
+  "agent/editor", -- Asks the editor's own language servers. The result is LSP's own for the op, or null. Asked only for the ops in editorOps. The op save asks the editor to write a buffer that the agent has edited, and that nobody else has changed: true if it did, false or null if not.
 }
 
 --- Notifications from the server.
@@ -452,13 +453,14 @@ M.notifications = {
 ---@field reason? string
 ---@field time string
 
---- EditorParams is a question to the editor's own language servers.
+--- EditorParams is a question to the editor's own language servers. The op save has the editor write a document to the disk: the answer is true if it did.
 ---@class agent_lsp.EditorParams
----@field op string definition, references, hover, symbols, diagnostics, rename, format
+---@field op string definition, references, hover, symbols, diagnostics, rename, format, save
 ---@field uri string
 ---@field position? agent_lsp.Position
 ---@field range? agent_lsp.Range
 ---@field newName? string
+---@field version? integer save: only while the document is at this version
 
 --- EditsChanged tells that hunks were added, rebased or resolved; Hunks is what pends in the named documents now.
 ---@class agent_lsp.EditsChanged
@@ -854,18 +856,23 @@ M.notifications = {
 ---@field errorType? string
 ---@field failedAt? string
 
---- RestoreParams puts files back as they stood before a turn.
+--- RestoreParams puts files, the conversation or both back as they stood before a turn, or takes such a restore back.
 ---@class agent_lsp.RestoreParams
 ---@field sessionId? string absent: the workspace's latest
 ---@field branchId? string absent: the session's current
----@field turnId? string absent: the latest turn that changed files
+---@field turnId? string absent: the latest turn that changed files; of the conversation alone, the latest
+---@field what? string files (default), conversation, both
 ---@field dryRun? boolean only say what would change
+---@field redo? string the restoreId of the restore to take back; then only this counts
 
 --- RestoreResult says what was put back, and what was left alone and why.
 ---@class agent_lsp.RestoreResult
 ---@field turnId string
+---@field restoreId? string takes it back, as redo; absent of a dry run
 ---@field restored agent_lsp.CheckpointFile[]
 ---@field skipped agent_lsp.CheckpointFile[]
+---@field branchId? string where the conversation goes on; the one it was on is kept
+---@field turns? integer that the conversation goes back over
 
 --- Result is how a call ended.
 ---@class agent_lsp.Result

@@ -382,6 +382,29 @@ function M.resolve(decision, opts)
   end)
 end
 
+--- Brings the hunks of the last reject back.
+function M.undo_reject()
+  local s = client.get()
+  if not s then
+    return
+  end
+  s.gate.request("agent/edits/undoReject", vim.empty_dict(), function(err, r)
+    if err then
+      client.say(client.explain(err), vim.log.levels.WARN)
+      return
+    end
+    local back = 0
+    for _, result in ipairs(r.results) do
+      if result.outcome == "resolved" then
+        back = back + 1
+      else
+        client.say(("%s: %s"):format(result.hunkId, result.detail or ""), vim.log.levels.WARN)
+      end
+    end
+    client.say(("%s back for review"):format(text.count(back, "hunk")))
+  end)
+end
+
 --- Both texts of a conflict, or of any hunk, side by side in words.
 function M.texts()
   local bufnr = vim.api.nvim_get_current_buf()

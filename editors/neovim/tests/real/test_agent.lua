@@ -28,7 +28,7 @@ T["loads nothing before it is used"] = function()
   eq(child.lua_get([[vim.tbl_filter(function(m) return m:match("^agent%-lsp") end, vim.tbl_keys(package.loaded))]]), {})
   local names = {
     "Agent", "AgentToggle", "AgentAccept", "AgentReject", "AgentNext", "AgentPrev", "AgentReview", "AgentPause", "AgentResume", "AgentCancel",
-    "AgentEscalate", "AgentContext", "AgentTrace", "AgentSessions", "AgentBranches", "AgentUndoTurn", "AgentModel",
+    "AgentEscalate", "AgentContext", "AgentTrace", "AgentSessions", "AgentBranches", "AgentUndoTurn", "AgentUndoReject", "AgentModel",
   }
   for _, name in ipairs(names) do
     eq({ name, child.fn.exists(":" .. name) }, { name, 2 })
@@ -95,6 +95,52 @@ T["edits are hunks: one accepted by key, one rejected by command, undo, saved"] 
   want[12] = "func tidy(name string) string {"
   eq(it.disk("greet.go"), want)
   eq(child.fn.maparg("]x", "n"), "")
+end
+
+T["a buffer that was clean is saved after an edit, one with unsaved changes is not"] = function()
+  child.cmd("edit greet_test.go")
+  child.type_keys("ggOa line of mine<Esc>")
+  child.cmd("edit greet.go")
+  it.wait("not vim.bo.modified")
+  child.cmd("Agent rename the function Hello to Greet everywhere")
+  it.state("idle")
+  it.wait("require('agent-lsp').status().pending > 2")
+  it.wait("not vim.bo.modified")
+  eq(it.disk("greet.go"), it.lines())
+  eq(it.lines()[7], "func Greet(name string) string {")
+  eq(it.disk("greet_test.go")[1], "package greeting") -- the person's line stays unsaved
+  child.cmd("buffer greet_test.go")
+  eq(it.lines()[1], "a line of mine")
+  it.wait([[table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), " "):find("Greet%(") ~= nil]])
+  eq(child.bo.modified, true)
+  -- rejected hunks leave the disk, too
+  child.cmd("AgentReject!")
+  it.pending(0)
+  child.cmd("buffer greet.go")
+  it.wait("not vim.bo.modified")
+  eq(it.disk("greet.go")[7], "func Hello(name string) string {")
+  child.cmd("AgentUndoReject")
+  it.wait([[vim.api.nvim_buf_get_lines(0, 6, 7, false)[1] == "func Greet(name string) string {"]])
+  it.wait("require('agent-lsp').status().pending > 2")
+end
+
+T["a turn is put back, shown beforehand, and comes again"] = function()
+  local before = it.lines()
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  it.state("idle")
+  local after = it.lines()
+  child.cmd("AgentUndoTurn preview")
+  it.wait([[(vim.g.said[#vim.g.said] or ""):find("would put back greet.go (+4 −4)", 1, true) ~= nil]])
+  eq(it.lines(), after)
+  child.cmd("AgentUndoTurn both")
+  it.wait([[(vim.g.said[#vim.g.said] or ""):find("agent-lsp: put back greet.go (+4 −4); the conversation from before its last 1 turn", 1, true) == 1]])
+  eq(it.lines(), before)
+  it.wait([[#require("agent-lsp.client").current.model.cycles == 0]])
+  child.cmd("AgentUndoTurn redo")
+  it.wait([[#require("agent-lsp.client").current.model.cycles == 1]])
+  eq(it.lines(), after)
+  it.pending(3)
 end
 
 T["undo takes back the whole edit in one step"] = function()
