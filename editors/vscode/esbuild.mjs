@@ -10,6 +10,6 @@ rmSync(new URL("dist", import.meta.url), { recursive: true, force: true });
 const host = { ...shared, platform: "node", format: "cjs", external: ["vscode", "mocha"] };
 await Promise.all([
   build({ ...host, entryPoints: { extension: "src/extension.ts" }, outdir: "dist" }),
-  build({ ...shared, platform: "browser", format: "iife", entryPoints: { chat: "webview/chat.ts", context: "webview/context.ts" }, outdir: "dist" }),
+  build({ ...shared, platform: "browser", format: "iife", entryPoints: { chat: "webview/chat.ts", context: "webview/context.ts", charts: "webview/charts.ts" }, outdir: "dist" }),
   has("--tests") && build({ ...host, entryPoints: { inside: "tests/inside/index.ts" }, outdir: "dist" }),
 ]);
