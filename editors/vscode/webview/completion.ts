@@ -2,20 +2,10 @@
 import type { Completion } from "../src/protocol";
 import { h } from "./dom";
 import { request } from "./host";
+import { byteOffset, unitOffset } from "./offsets";
 
 const SHOWN_MAX = 50;
 const TRIGGER = /(^|\s)[@#]\S*$|^\/\S*$/;
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-/** The server counts in bytes of UTF-8, the prompt in UTF-16 units. */
-export function byteOffset(text: string, units: number): number {
-  return encoder.encode(text.slice(0, units)).length;
-}
-export function unitOffset(text: string, bytes: number): number {
-  return decoder.decode(encoder.encode(text).slice(0, bytes)).length;
-}
 
 export class CompletionList {
   readonly el = h("ul", { class: "completions", id: "completions", role: "listbox", "aria-label": "Completions", hidden: true });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Call, CyclesMeta } from "../../src/protocol";
 import { namesOf, placeOf, quoteOf, runs, standing, stateOf, took } from "../../webview/calls";
-import { byteOffset, unitOffset } from "../../webview/completion";
+import { byteOffset, unitOffset } from "../../webview/offsets";
 import { glyphs } from "../../webview/glyphs";
 import { ago, clean, cost, cut, duration, firstLine, thousands, tokens } from "../../webview/words";
 
