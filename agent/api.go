@@ -70,6 +70,14 @@ type SubmitResult struct {
 	Kind          string    `json:"kind"`                    // direct, steer, followUp
 	QueuePosition int       `json:"queuePosition,omitempty"` // 1 = next; of a followUp, or of a run that waits for a free slot
 	Response      *Response `json:"response,omitempty"`      // a state command's whole answer
+	Chips         []Chip    `json:"chips,omitempty"`         // what was found in the message beside its words
+}
+
+// Chip is a pill, tag or mention of a message.
+type Chip struct {
+	Kind   string `json:"kind"` // pill, tag, mention
+	Text   string `json:"text"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // Response is a finished answer.
@@ -388,6 +396,19 @@ type TraceResult struct {
 	Calls  []TraceCall   `json:"calls"`
 	Usage  []UsageReport `json:"usage"`
 	Rounds []TraceRound  `json:"rounds"`
+	Routes []TraceRoute  `json:"routes"`
+}
+
+// TraceRoute says which tools a turn's model was told of, why, and how long it
+// took to decide. The last one held.
+type TraceRoute struct {
+	Route      string   `json:"route"`      // CONVERSATIONAL_ONLY, TOOLS
+	Categories []string `json:"categories"` // none with TOOLS = all
+	Method     string   `json:"method"`     // action, fast-path, router, cache, rules, builtin, score, need-tools
+	Reason     string   `json:"reason"`
+	Score      float64  `json:"score"` // how probable it is that tools are needed, 0 to 1
+	Model      string   `json:"model,omitempty"`
+	MS         float64  `json:"ms"`
 }
 
 // TraceCall is one row of a ToolTrace.
@@ -683,6 +704,14 @@ type CommandInfo struct {
 	Description string `json:"description"`
 	Arguments   string `json:"arguments,omitempty"`
 	Kind        string `json:"kind"` // state, user
+	// Of a user's command:
+	Source     string   `json:"source,omitempty"` // the file that it is from
+	Categories []string `json:"categories,omitempty"`
+	Model      string   `json:"model,omitempty"`
+	Mode       string   `json:"mode,omitempty"`
+	// Trusted is false for a command of a workspace that the person has not
+	// trusted yet: its text is given to the model as data only.
+	Trusted bool `json:"trusted"`
 }
 
 // CommandsResult is the slash commands that there are.

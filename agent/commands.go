@@ -36,6 +36,8 @@ func stateCommands() []stateCommand {
 		{"/undo", "[what]", "put files back as before the last turn; what: conversation, both, preview, reject, redo", (*Engine).cmdUndo},
 		{"/new", "[title]", "begin a new session", (*Engine).cmdNew},
 		{"/cost", "", "tokens and money of this session", (*Engine).cmdCost},
+		{"/pin", "[path[:10-20]|-path]", "show what is pinned; keep a file or lines of it in every plan, or no longer", (*Engine).cmdPin},
+		{"/trust", "[on|off]", "whether AGENTS.md, commands and skills of this workspace are followed", (*Engine).cmdTrust},
 	}
 }
 
@@ -43,6 +45,10 @@ func stateCommands() []stateCommand {
 func isCommand(input string) bool {
 	w := firstWord(input)
 	return len(w) > 1 && w[0] == '/' && !strings.Contains(w[1:], "/") && w[1] != ' '
+}
+
+func isStateCommand(word string) bool {
+	return slices.ContainsFunc(stateCommands(), func(c stateCommand) bool { return c.name == word })
 }
 
 func firstWord(s string) string {
@@ -60,7 +66,7 @@ func (e *Engine) command(ctx context.Context, s *session, t *timeline, p *Submit
 	list := stateCommands()
 	i := slices.IndexFunc(list, func(c stateCommand) bool { return c.name == word })
 	if i < 0 {
-		return nil, &Error{Code: CodeBadRequest, Message: fmt.Sprintf("%s is no command", word), Hint: "did you mean " + nearestCommand(word) + "? /help lists them all"}
+		return nil, &Error{Code: CodeBadRequest, Message: fmt.Sprintf("%s is no command", word), Hint: "did you mean " + e.nearestCommand(word) + "? /help lists them all"}
 	}
 	arg := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(p.Input), word))
 	answer, err := list[i].run(e, ctx, s, t, arg)
@@ -82,8 +88,13 @@ func (e *Engine) command(ctx context.Context, s *session, t *timeline, p *Submit
 }
 
 // nearestCommand is the command with the smallest edit distance.
-func nearestCommand(word string) string {
+func (e *Engine) nearestCommand(word string) string {
 	best, at := 1<<30, ""
+	for _, c := range e.userCommands() {
+		if d := distance(word, "/"+c.Name); d < best {
+			best, at = d, "/"+c.Name
+		}
+	}
 	for _, c := range stateCommands() {
 		if d := distance(word, c.name); d < best {
 			best, at = d, c.name
@@ -114,10 +125,15 @@ func distance(a, b string) int {
 }
 
 // Commands lists the slash commands.
-func (e *Engine) Commands(context.Context, *Empty) (*CommandsResult, error) {
+func (e *Engine) Commands(ctx context.Context, _ *Empty) (*CommandsResult, error) {
 	out := &CommandsResult{Commands: []CommandInfo{}}
 	for _, c := range stateCommands() {
-		out.Commands = append(out.Commands, CommandInfo{Name: c.name, Description: c.words, Arguments: c.args, Kind: "state"})
+		out.Commands = append(out.Commands, CommandInfo{Name: c.name, Description: c.words, Arguments: c.args, Kind: "state", Trusted: true})
+	}
+	trusted := e.trusted(ctx)
+	for _, c := range e.userCommands() {
+		out.Commands = append(out.Commands, CommandInfo{Name: "/" + c.Name, Description: c.Description, Arguments: c.Arguments, Kind: "user",
+			Source: c.Path, Categories: c.Categories, Model: c.Model, Mode: c.Mode, Trusted: trusted || !c.Workspace})
 	}
 	return out, nil
 }
@@ -127,6 +143,15 @@ func (e *Engine) cmdHelp(_ context.Context, _ *session, _ *timeline, _ string) (
 	b.WriteString("Commands:\n")
 	for _, c := range stateCommands() {
 		fmt.Fprintf(&b, "  %-32s %s\n", strings.TrimSpace(c.name+" "+c.args), c.words)
+	}
+	for _, c := range e.userCommands() {
+		fmt.Fprintf(&b, "  %-32s %s (%s)\n", strings.TrimSpace("/"+c.Name+" "+c.Arguments), c.Description, c.Path)
+	}
+	if e.parts.Commands != nil {
+		_, problems := e.parts.Commands()
+		for _, p := range problems {
+			fmt.Fprintf(&b, "  left out: %s\n", p)
+		}
 	}
 	b.WriteString("Anything else is a request to the agent. While it works: a message steers it, a follow-up waits for it to end.")
 	return b.String(), nil

@@ -19,11 +19,7 @@ func (e *Engine) Complete(ctx context.Context, p *CompleteParams) (*CompleteResu
 	out := &CompleteResult{Start: start, Items: []Completion{}}
 	switch {
 	case strings.HasPrefix(word, "/") && strings.TrimSpace(p.Text[:start]) == "":
-		for _, c := range stateCommands() {
-			if strings.HasPrefix(c.name, word) {
-				out.Items = append(out.Items, Completion{Insert: c.name, Label: strings.TrimSpace(c.name + " " + c.args), Detail: c.words, Kind: "command"})
-			}
-		}
+		out.Items = e.commandCompletions(word)
 	case strings.HasPrefix(word, "@"):
 		out.Items = append(out.Items, e.mentions(ctx, word[1:])...)
 	case strings.HasPrefix(word, "#"):
@@ -39,28 +35,79 @@ func (e *Engine) Complete(ctx context.Context, p *CompleteParams) (*CompleteResu
 	return out, nil
 }
 
-// tags say which tools a turn may have.
-var tags = []struct{ name, words string }{
-	{"#planning", "this turn neither writes nor executes"},
+func (e *Engine) commandCompletions(word string) []Completion {
+	out := []Completion{}
+	for _, c := range stateCommands() {
+		if strings.HasPrefix(c.name, word) {
+			out = append(out, Completion{Insert: c.name, Label: strings.TrimSpace(c.name + " " + c.args), Detail: c.words, Kind: "command"})
+		}
+	}
+	for _, c := range e.userCommands() {
+		if name := "/" + c.Name; strings.HasPrefix(name, word) {
+			out = append(out, Completion{Insert: name, Label: strings.TrimSpace(name + " " + c.Arguments), Detail: c.Description, Kind: "command"})
+		}
+	}
+	return out
 }
 
-// mentions are the workspace's paths that hold the word, files whose name
-// begins with it first.
+// specialMentions are what can be mentioned beside files and symbols.
+var specialMentions = []struct{ name, words string }{
+	{"selection", "what is selected in the editor"},
+	{"diagnostics", "what the language servers report"},
+	{"diff", "what differs from the last commit"},
+	{"url:", "a page, fetched with your permission"},
+	{"symbol:", "the definition of a symbol"},
+}
+
+// mentions are what a word after @ may become: the special ones, files whose
+// name begins with it, symbols, then paths that hold it.
 func (e *Engine) mentions(ctx context.Context, word string) []Completion {
-	var first, rest []Completion
+	var out, rest []Completion
 	lower := strings.ToLower(word)
+	for _, m := range specialMentions {
+		if strings.HasPrefix(m.name, lower) {
+			out = append(out, Completion{Insert: "@" + m.name, Label: "@" + m.name, Detail: m.words, Kind: "mention"})
+		}
+	}
+	if name, ok := strings.CutPrefix(word, "symbol:"); ok {
+		return e.symbolCompletions(name, "@symbol:")
+	}
 	for _, p := range e.parts.Paths(ctx) {
 		low := strings.ToLower(p)
 		c := Completion{Insert: "@" + p, Label: p, Kind: "file"}
 		switch {
 		case strings.HasPrefix(low[strings.LastIndex(low, "/")+1:], lower):
-			first = append(first, c)
-		case strings.Contains(low, lower):
+			out = append(out, c)
+		case strings.Contains(low, lower) && len(rest) < completionsMax:
 			rest = append(rest, c)
 		}
-		if len(first) >= completionsMax {
-			break
+		if len(out) >= completionsMax {
+			return out
 		}
 	}
-	return append(first, rest...)
+	if len(word) >= symbolLettersMin {
+		out = append(out, e.symbolCompletions(word, "@symbol:")...)
+	}
+	return append(out, rest...)
+}
+
+// Symbols are proposed from this many letters on.
+const (
+	symbolLettersMin = 2
+	symbolsProposed  = 15
+)
+
+func (e *Engine) symbolCompletions(name, prefix string) []Completion {
+	out := []Completion{}
+	seen := map[string]bool{}
+	if name == "" {
+		return out
+	}
+	for _, s := range e.parts.Index.Symbols(name, symbolsProposed) {
+		if !seen[s.Name] {
+			seen[s.Name] = true
+			out = append(out, Completion{Insert: prefix + s.Name, Label: s.Name, Detail: fmt.Sprintf("%s %s:%d", s.Kind, s.Path, s.StartLine), Kind: "symbol"})
+		}
+	}
+	return out
 }

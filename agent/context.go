@@ -42,6 +42,7 @@ const (
 	prioPerson    = 95.0 // the person's own words, of whatever turn
 	prioSummary   = 92.0 // what stands for the history that left
 	prioCurrent   = 90.0 // what was done in this turn
+	prioAttached  = 88.0 // what the person put beside their message
 	prioFocus     = 70.0 // what the person is looking at
 	prioRetrieval = 60.0 // evidence for this turn
 	prioHistory   = 55.0 // earlier turns, less prioAge for each turn in between
@@ -66,8 +67,8 @@ type gathered struct {
 	instructions []instruction
 	pins         map[string]cycle.PinChanged // by candidate id
 	pinned       []pinnedText
-	evidence     map[string][]snippet // by RetrievalSetID
-	focus        []snippet
+	evidence     map[string][]snippet  // by RetrievalSetID
+	attachments  map[string][]attached // by message id
 	tokens       func(string) int
 	now          int    // index of the current turn
 	retrieval    string // the current turn's set, when the log does not have it yet
@@ -93,7 +94,7 @@ func pieces(t *transcript, g gathered) []piece {
 	})}
 	for i, in := range g.instructions {
 		out = append(out, g.make("instructions:"+in.path, contextplan.Instructions, i, model.RoleSystem,
-			"<data source=\"project instructions, "+in.path+"\">\n"+in.text+"\n</data>", func(p *piece) {
+			in.text, func(p *piece) {
 				p.Candidate.Priority = prioCurrent
 				p.Item.Label = in.path
 			}))
@@ -112,7 +113,9 @@ func pieces(t *transcript, g gathered) []piece {
 	for i := range t.entries {
 		list := g.entryPieces(t, &t.entries[i])
 		for j := range list {
-			list[j].turn, list[j].kind, list[j].words = t.entries[i].turn, t.entries[i].kind, t.entries[i].words
+			if list[j].kind != entryEvidence { // an attachment is no words of the person
+				list[j].turn, list[j].kind, list[j].words = t.entries[i].turn, t.entries[i].kind, t.entries[i].words
+			}
 		}
 		out = append(out, list...)
 	}
@@ -176,16 +179,9 @@ func (g gathered) evidenceOf(t *transcript, at int) []piece {
 		return nil
 	}
 	base := t.entries[x.rootEntry].place * seqStep
-	list := append([]snippet{}, set...)
-	if at == g.now {
-		list = append(list, g.focus...)
-	}
 	var out []piece
-	for i, s := range list {
+	for i, s := range set {
 		section, prio := contextplan.Retrieval, prioRetrieval
-		if i >= len(set) {
-			section, prio = contextplan.Focus, prioFocus
-		}
 		ttl := max(0, evidenceTurns-g.age(at)) // an old set may be here because a new turn found the same
 		it := s.item
 		id := fmt.Sprintf("%s:%s:%d-%d@%s", section, it.Path, it.StartLine, it.EndLine, x.id)
@@ -228,14 +224,17 @@ func (g gathered) entryPieces(t *transcript, x *entry) []piece {
 		if x.kind == entryNote {
 			text = "[NOTE] " + text
 		}
-		return []piece{g.make(x.id, contextplan.History, seq, model.RoleUser, text, func(p *piece) {
+		if x.kind == entryUser {
+			text = t.turns[x.turn].prompt(text)
+		}
+		return append(g.attachedPieces(t, x), g.make(x.id, contextplan.History, seq, model.RoleUser, text, func(p *piece) {
 			c := &p.Candidate
 			c.Priority = g.historyPriority(x.turn)
 			if x.kind != entryNote && g.age(x.turn) == 0 {
 				c.Section, c.Required = contextplan.Request, true
 			}
 			p.Item.Label = firstLine(string(x.text))
-		})}
+		}))
 	}
 	if len(x.text) == 0 && len(x.calls) == 0 || !x.done {
 		return nil

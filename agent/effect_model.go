@@ -29,8 +29,10 @@ func (t *timeline) callModel(ctx context.Context, fx run.CallModel, messages []m
 		t.post(failedPreparing(t.e.now(), fx.Epoch, err))
 		return
 	}
-	s := streaming{t: t, fx: fx, name: m.Name, begun: time.Now(), base: t.e.parts.NewID("o")}
+	chat := t.conversational(fx.Run)
+	s := streaming{t: t, fx: fx, name: m.Name, begun: time.Now(), base: t.e.parts.NewID("o"), held: chat}
 	err = s.read(ctx, m.Model.Stream(ctx, req))
+	s.release()
 	s.flush()
 	if ctx.Err() != nil {
 		return // the run was cancelled; what came of it is in the log
@@ -50,7 +52,14 @@ func (t *timeline) callModel(ctx context.Context, fx run.CallModel, messages []m
 		t.post(failedPreparing(t.e.now(), fx.Epoch, err))
 		return
 	}
-	t.post(run.Replied{At: t.e.now(), Epoch: fx.Epoch, Finish: string(s.done.Finish), Calls: calls, Usage: usage})
+	again := false
+	if chat {
+		if again, err = t.reroute(ctx, fx.Run, s.text.String(), len(calls)); err != nil {
+			t.post(failedPreparing(t.e.now(), fx.Epoch, err))
+			return
+		}
+	}
+	t.post(run.Replied{At: t.e.now(), Epoch: fx.Epoch, Finish: string(s.done.Finish), Calls: calls, Usage: usage, Again: again})
 }
 
 // streaming turns deltas into log entries.
@@ -62,6 +71,7 @@ type streaming struct {
 	first time.Duration
 	base  string // of the ids of this reply's text items
 	n     int    // text items so far
+	held  bool   // a reply that may only ask for tools is not shown until it is clear that it does not
 
 	kind            cycle.OutputKind // of the open item
 	pending         strings.Builder  // not yet in the log
@@ -100,6 +110,12 @@ func (s *streaming) read(ctx context.Context, stream func(func(model.Delta, erro
 
 // add buffers a piece; a change of voice begins a new text item.
 func (s *streaming) add(kind cycle.OutputKind, text string) {
+	if s.held && kind == cycle.OutputAssistant {
+		if said := strings.TrimSpace(s.text.String()); strings.HasPrefix(needTools, said) || strings.HasPrefix(said, needTools) {
+			return
+		}
+		s.held, text = false, s.text.String()
+	}
 	if kind != s.kind {
 		s.flush()
 		s.kind = kind
@@ -108,6 +124,14 @@ func (s *streaming) add(kind cycle.OutputKind, text string) {
 	s.pending.WriteString(text)
 	if time.Since(s.last) >= s.t.e.world.pace() {
 		s.flush()
+	}
+}
+
+// release lets a held reply go that was no request for tools after all.
+func (s *streaming) release() {
+	if said := strings.TrimSpace(s.text.String()); s.held && said != "" && !strings.HasPrefix(said, needTools) {
+		s.held = false
+		s.add(cycle.OutputAssistant, s.text.String())
 	}
 }
 
@@ -203,7 +227,10 @@ func (t *timeline) toolSchemas(r run.Run) []model.Tool {
 		return nil
 	}
 	out := []model.Tool{}
-	for _, s := range t.e.parts.Tools.Schemas(nil, t.e.planning(t)) {
+	for _, s := range t.e.parts.Tools.Schemas(t.offered(r), t.planningTurn(r.TurnID)) {
+		if s.Name == skillName && !t.e.hasSkills(t.e.base) {
+			continue
+		}
 		out = append(out, toolSchema(s))
 	}
 	return out

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +32,14 @@ type submitExtra struct {
 	Attachments []Attachment      `json:"attachments,omitempty"`
 	Focus       *Focus            `json:"focus,omitempty"`
 	Environment map[string]string `json:"environment,omitempty"`
+	Asked       asked             `json:"asked,omitzero"`
+	// Workflow is what the person approved, for a message that carries it out.
+	Workflow *cycle.Workflow `json:"workflow,omitempty"`
+}
+
+// empty tells whether a message brings nothing along.
+func (x submitExtra) empty() bool {
+	return len(x.Attachments) == 0 && x.Focus == nil && len(x.Asked.Mentions) == 0
 }
 
 // prepare gathers evidence and makes the plan of the next model call. It is
@@ -41,11 +48,14 @@ type submitExtra struct {
 func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
 	out := run.Prepared{Epoch: fx.Epoch}
 	err := t.tellVerdicts(ctx)
+	if err == nil {
+		err = t.routeOf(ctx, fx.Run)
+	}
 	var around surroundings
 	if err == nil {
 		around, err = t.e.world.surroundings(ctx, t, fx.Run)
 	}
-	if err == nil && fx.First {
+	if err == nil && (fx.First || t.rerouted(fx.Run)) {
 		out.Retrieval, err = t.retrieve(ctx, fx.Run)
 	}
 	var record planRecord
@@ -119,12 +129,10 @@ func (t *timeline) retrieve(ctx context.Context, r run.Run) (*cycle.RetrievalDon
 	t.view(func() {
 		if x := t.script.turnByID(r.TurnID); x != nil {
 			text = x.input
-			if len(x.submitted.Extra) > 0 {
-				_ = json.Unmarshal(x.submitted.Extra, &extra) // written by Submit; a fault only costs the focus
-			}
+			extra = x.extra()
 		}
 	})
-	if smallTalk(text) {
+	if t.conversational(r) {
 		return nil, nil
 	}
 	begun := time.Now()
@@ -226,7 +234,7 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, around surrounding
 	record := planRecord{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, RunID: r.ID, Model: around.Model, Call: r.Calls + 1, ToolTokens: around.ToolTokens,
 		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: around.Window, ReserveOutput: around.Reserve + around.ToolTokens}}}
 	g := gathered{system: around.System, tokens: around.counter(), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, evidence: map[string][]snippet{},
-		prompt: record.Input.Budget.Prompt(), compacted: compacted, pinned: fromPinned(around.Pinned), focus: fromStored(around.Focus)}
+		prompt: record.Input.Budget.Prompt(), compacted: compacted, pinned: fromPinned(around.Pinned), attachments: around.Attached}
 	for _, in := range around.Instructions {
 		g.instructions = append(g.instructions, instruction{in.Path, in.Text})
 	}
@@ -350,36 +358,6 @@ func (e *Engine) lines(path string, start, end int) (string, bool) {
 	return strings.Join(all[start-1:min(end, len(all))], ""), true
 }
 
-// focusLinesMax bounds what is quoted of the person's selection.
-const focusLinesMax = 400
-
-// focusSnippets are the selection and the attachments.
-func (t *timeline) focusSnippets(extra submitExtra) []snippet {
-	var out []snippet
-	add := func(uri string, r *Range) {
-		p := t.e.relative(uri)
-		if p == "" {
-			return
-		}
-		start, end := 1, focusLinesMax
-		if r != nil {
-			start, end = r.Start.Line+1, r.End.Line+1
-		}
-		end = min(end, start+focusLinesMax-1)
-		if text, start, ok := t.lines(p, start, end); ok && strings.TrimSpace(text) != "" {
-			end = start + strings.Count(strings.TrimSuffix(text, "\n"), "\n")
-			out = append(out, snippet{rag.Item{Path: p, StartLine: start, EndLine: end, Score: 1}, text})
-		}
-	}
-	for _, a := range extra.Attachments {
-		add(a.URI, a.Range)
-	}
-	if f := extra.Focus; f != nil && f.URI != "" && f.Range != nil && f.Range.End.Line > f.Range.Start.Line {
-		add(f.URI, f.Range)
-	}
-	return slices.CompactFunc(out, func(a, b snippet) bool { return a.item.Path == b.item.Path && a.item.StartLine == b.item.StartLine })
-}
-
 // storePlan keeps a plan with all that is needed to build and show it again.
 func (e *Engine) storePlan(ctx context.Context, record *planRecord, byID map[string]piece) error {
 	ids, bodies := make([]string, 0, len(byID)), make([][]byte, 0, len(byID))
@@ -405,31 +383,3 @@ func (e *Engine) storePlan(ctx context.Context, record *planRecord, byID map[str
 	return storeError(e.parts.Store.Put(ctx, store.Artifact{Kind: store.KindPlan, ID: record.Plan.PlanID,
 		Session: record.SessionID, Branch: record.BranchID, Turn: record.TurnID, Run: record.RunID, Body: body}))
 }
-
-// conversational tells whether a run needs no tools: a greeting, until
-// somebody says more.
-func (t *timeline) conversational(r run.Run) (yes bool) {
-	t.view(func() {
-		x := t.script.turnByID(r.TurnID)
-		yes = x != nil && r.Iter <= 1 && smallTalk(x.input)
-	})
-	return yes
-}
-
-// smallTalk tells whether a message needs no look at the workspace.
-func smallTalk(s string) bool {
-	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r < 'a' || r > 'z' })
-	if len(words) == 0 || len(words) > smallTalkWordsMax {
-		return false
-	}
-	for _, w := range words {
-		if !slices.Contains(smallTalkWords, w) {
-			return false
-		}
-	}
-	return true
-}
-
-const smallTalkWordsMax = 5
-
-var smallTalkWords = strings.Fields("hi hello hey thanks thank you good morning evening afternoon bye ok okay cool great nice please yes no there agent")

@@ -70,7 +70,7 @@ func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files too
 		}
 		locate := tools.LocateIn(env.Roots)
 		policy := t.e.parts.Permissions.Policy()
-		policy.Planning = t.e.planning(t)
+		policy.Planning = t.planningTurn(r.TurnID)
 		permit := tools.Authorize(ctx, env, policy, spec, tool.Title(c.Args), c.Args, locate)
 		if !permit.Allowed {
 			return permit.Refusal

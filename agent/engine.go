@@ -46,9 +46,13 @@ type Parts struct {
 	Tips func() []string
 	// SettingSources says where each setting came from.
 	SettingSources map[string]string
-	// Instructions reads the project's own instructions; nothing in a
-	// workspace that is not trusted.
-	Instructions func() []Instruction
+	// Instructions reads the instruction files that count for some
+	// workspace-relative paths, the nearest last.
+	Instructions func(paths []string) []Instruction
+	// Commands and Skills read what else people wrote down for the agent; nil
+	// where there is none. Problems name files that can't be read.
+	Commands func() (list []UserCommand, problems []string)
+	Skills   func() []Skill
 	// Observer is an engine beside the one that runs the workspace: it shows
 	// what is stored, closes nothing that a crash left open and begins nothing.
 	Observer bool
@@ -56,9 +60,6 @@ type Parts struct {
 	// puts a recording there.
 	world world
 }
-
-// Instruction is a file of project instructions, such as AGENTS.md.
-type Instruction struct{ Path, Text string }
 
 // Retriever is the workspace's index.
 type Retriever interface {
@@ -116,6 +117,8 @@ type Engine struct {
 	estimator contextplan.Estimator
 	verdicts  map[string]int // by session: the last verdict that its model was told
 	roots     []string
+	routes    map[string][]string // what the router said, by model and input
+	fetch     tools.Tool          // for mentioned addresses, where the model has no such tool
 	effective Settings
 	sources   map[string]string // of the settings
 }
@@ -137,12 +140,26 @@ func New(p Parts) *Engine {
 		timelines: map[string]*timeline{}, sessions: map[string]*session{}, clients: map[int]Client{},
 		slots: run.NewSlots(p.Settings.runsMax()), effective: p.Settings, sources: p.SettingSources, waiting: map[string]*timeline{}, desk: newDesk(),
 		asks: map[string]chan PermissionResult{}, verdicts: map[string]int{}, roots: []string{p.Root},
-		estimator: learnt(ctx, p.Store), world: p.world,
+		estimator: learnt(ctx, p.Store), world: p.world, fetch: tools.Fetch(tools.FetchOptions{}), routes: map[string][]string{},
 	}
 	if e.world == nil {
 		e.world = live{e}
 	}
+	e.addTools()
 	return e
+}
+
+// addTools puts the engine's own tools beside the others. A registry that has
+// a tool of that name already keeps its own.
+func (e *Engine) addTools() {
+	for _, t := range []tools.Tool{skillTool(e)} {
+		if _, ok := e.parts.Tools.Get(t.Spec().Name); ok {
+			continue
+		}
+		if err := e.parts.Tools.Add(t); err != nil {
+			e.logf("%v", err)
+		}
+	}
 }
 
 // Close ends everything that is under way and waits for it. Runs that were

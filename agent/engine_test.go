@@ -39,9 +39,12 @@ type rig struct {
 	client   *recorder
 	mu       sync.Mutex
 	requests []model.Request
-	state    string // path of the store
-	restart  func() // ends the engine; open starts the next
-	window   int    // of the model, in tokens; 0 = 32,000
+	state    string      // path of the store
+	restart  func()      // ends the engine; open starts the next
+	small    model.Model // the model called small; nil = there is none
+	commands []UserCommand
+	skills   []Skill
+	window   int // of the model, in tokens; 0 = 32,000
 }
 
 type reply func(n int, req model.Request) (text string, calls []model.Call)
@@ -95,7 +98,9 @@ func (g *rig) open(r reply) {
 		Log:          func(f string, a ...any) { g.t.Logf(f, a...) },
 		SourceText:   func(p string) ([]byte, error) { return os.ReadFile(filepath.Join(g.dir, p)) },
 		Paths:        func(context.Context) []string { return []string{"a.go", "b.go"} },
-		Instructions: func() []Instruction { return nil },
+		Instructions: func([]string) []Instruction { return nil },
+		Commands:     func() ([]UserCommand, []string) { return g.commands, nil },
+		Skills:       func() []Skill { return g.skills },
 	})
 	g.engine, g.store = engine, st
 	g.client = &recorder{wake: make(chan struct{}, 1)}
@@ -270,6 +275,12 @@ type oneModel struct {
 func (o oneModel) Resolve(_ context.Context, name string) (ResolvedModel, error) {
 	if name == "nowhere" {
 		return ResolvedModel{}, &Error{Code: CodeNoModel, Message: "no model nowhere"}
+	}
+	if name == "small" {
+		if o.g.small == nil {
+			return ResolvedModel{}, &Error{Code: CodeNoModel, Message: "no model small"}
+		}
+		return ResolvedModel{Name: "test/little", ID: "little", Model: o.g.small, Caps: model.Caps{ContextWindow: 32000}}, nil
 	}
 	if name == "" {
 		name = "test/small"

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -242,11 +243,15 @@ func (e *Engine) PlanPreview(ctx context.Context, p *SubmitParams) (*PlanResult,
 	if err != nil {
 		return nil, err
 	}
-	m, err := e.parts.Models.Resolve(ctx, s.row.Model)
+	what, once, model, err := e.readPill(ctx, p.Input)
+	if err != nil {
+		return nil, err
+	}
+	m, err := e.parts.Models.Resolve(ctx, cmp.Or(model, s.row.Model))
 	if err != nil {
 		return nil, noModel(err)
 	}
-	in, err := e.submitInput(p, p.Input, m.Name, e.now())
+	in, err := e.submitInput(p, what, once, p.Input, m.Name, e.now())
 	if err != nil {
 		return nil, err
 	}
@@ -255,6 +260,11 @@ func (e *Engine) PlanPreview(ctx context.Context, p *SubmitParams) (*PlanResult,
 		return nil, err
 	}
 	r := run.Run{ID: in.RunID, TurnID: in.TurnID, Model: m.Name, Max: in.Max}
+	if x, ok := preview.turnOf(in.TurnID, ""); ok { // by rules alone: a preview asks no model
+		routed, _ := e.routing(x, r).decide()
+		routed.TurnID, routed.RunID, routed.Time = r.TurnID, r.ID, e.now()
+		preview.fold(routed)
+	}
 	set, err := preview.retrieve(ctx, r)
 	if err != nil {
 		return nil, err
@@ -274,7 +284,7 @@ func (e *Engine) PlanPreview(ctx context.Context, p *SubmitParams) (*PlanResult,
 // no loop and writes nothing.
 func (e *Engine) previewTimeline(ctx context.Context, t *timeline, in run.Submit) (*timeline, error) {
 	p := &timeline{e: e, session: t.session, branch: t.branch, proj: cycle.NewState(cycle.Policy{}), meta: cycle.NewMetaState(),
-		script: newTranscript(), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}}
+		script: newTranscript(), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, attachments: map[string][]attached{}, guided: map[string][]Instruction{}}
 	for stored, err := range e.history(ctx, t.session, t.branch) {
 		if err != nil {
 			return nil, storeError(err)
@@ -356,7 +366,7 @@ func (e *Engine) Trace(ctx context.Context, p *TraceParams) (*TraceResult, error
 	if !ok {
 		return nil, &Error{Code: CodeNotFound, Message: "there is no such turn on this branch", Hint: "agent/cycles lists them"}
 	}
-	out := &TraceResult{TurnID: x.id, RunID: x.run, Calls: []TraceCall{}, Usage: []UsageReport{}, Rounds: []TraceRound{}}
+	out := &TraceResult{TurnID: x.id, RunID: x.run, Calls: []TraceCall{}, Usage: []UsageReport{}, Rounds: []TraceRound{}, Routes: traceRoutes(x.routes)}
 	t.view(func() {
 		round := 0
 		for i := range t.script.entries {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,16 +38,17 @@ func (e *Engine) Submit(ctx context.Context, p *SubmitParams) (*SubmitResult, er
 	if err != nil {
 		return nil, err
 	}
-	if isCommand(p.Input) {
+	what, once, pillModel, err := e.readPill(ctx, p.Input)
+	if err != nil {
+		return nil, err
+	}
+	if isCommand(p.Input) && what.Pill == "" {
 		return e.command(ctx, s, t, p, begun)
 	}
 	if again, ok := t.already(p.ClientRequestID); ok {
 		return again, nil
 	}
-	model := s.row.Model
-	if model == "" {
-		model = e.settings().Model
-	}
+	model := cmp.Or(pillModel, s.row.Model, e.settings().Model)
 	m, err := e.parts.Models.Resolve(ctx, model)
 	if err != nil {
 		return nil, noModel(err)
@@ -55,7 +57,7 @@ func (e *Engine) Submit(ctx context.Context, p *SubmitParams) (*SubmitResult, er
 	if err != nil {
 		return nil, err
 	}
-	in, err := e.submitInput(p, text, m.Name, begun)
+	in, err := e.submitInput(p, what, once, text, m.Name, begun)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +87,7 @@ func (e *Engine) Submit(ctx context.Context, p *SubmitParams) (*SubmitResult, er
 		return duplicate, nil
 	}
 	out := t.submitted(in.ID, ready.Kind)
+	out.Chips = readExtra(in.Submitted.Extra).Asked.chips()
 	if ready.Kind == "direct" {
 		e.classification(t, out.TurnID, *in.Classified)
 	}
@@ -150,18 +153,18 @@ func (e *Engine) gatekeep(ctx context.Context, t *timeline, modelName, input str
 	return sandwich(input, keep, ref), nil
 }
 
-func (e *Engine) submitInput(p *SubmitParams, text, model string, at time.Time) (run.Submit, error) {
-	extra, err := json.Marshal(submitExtra{Attachments: p.Attachments, Focus: p.Focus, Environment: p.Environment})
+func (e *Engine) submitInput(p *SubmitParams, what asked, once bool, text, model string, at time.Time) (run.Submit, error) {
+	extra, err := json.Marshal(submitExtra{Attachments: p.Attachments, Focus: p.Focus, Environment: p.Environment, Asked: what})
 	if err != nil {
 		return run.Submit{}, err
 	}
 	id, turnID := e.parts.NewID("m"), e.parts.NewID("t")
-	class := classify(p.Input)
+	class := classifyAsked(what, p.Input)
 	return run.Submit{
 		At: at, ID: id, TurnID: turnID, RunID: e.parts.NewID("r"), Text: text, Delivery: cycle.Delivery(p.Delivery),
 		AutoIsFollowUp: e.settings().AutoDelivery == cycle.DeliveryFollowUp,
 		Submitted: cycle.Submitted{MessageID: id, TurnID: turnID, ClientRequestID: p.ClientRequestID, Source: p.Source, Mode: p.Mode,
-			Edits: p.Edits, IssueID: p.IssueID, OneOff: p.Durable != nil && !*p.Durable, Extra: extra},
+			Edits: p.Edits, IssueID: p.IssueID, OneOff: p.Durable != nil && !*p.Durable || once, Extra: extra},
 		Classified: &cycle.Classified{TurnID: turnID, Kind: class.Type, Confidence: class.Confidence, Method: class.Method, Time: at},
 		Model:      model, Max: e.settings().stepsMax(), IssueID: p.IssueID,
 	}, nil

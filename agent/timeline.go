@@ -42,7 +42,10 @@ type timeline struct {
 	pins   map[string]cycle.PinChanged
 	logLen int
 	copy   *workingCopy // a fork's own; nil on main, which works in the person's tree
-	seen   *tools.Seen  // what the model has read, for telling it what changed since
+	// attachments are what messages brought along, by message id.
+	attachments map[string][]attached
+	guided      map[string][]Instruction // of the current turn, by its id
+	seen        *tools.Seen              // what the model has read, for telling it what changed since
 
 	// Of the loop alone.
 	epochs   map[int]*epoch
@@ -78,7 +81,7 @@ func (e *Engine) openTimeline(ctx context.Context, session, branch string) (*tim
 	t := &timeline{e: e, session: session, branch: branch,
 		inbox: make(chan request, inboxMax), done: make(chan struct{}),
 		proj: cycle.NewState(cycle.Policy{Auto: e.settings().AutoDelivery}), meta: cycle.NewMetaState(), script: newTranscript(),
-		pins: map[string]cycle.PinChanged{}, seen: tools.NewSeen(), epochs: map[int]*epoch{}, prompts: map[string][]model.Message{}, sent: map[string]bool{},
+		pins: map[string]cycle.PinChanged{}, seen: tools.NewSeen(), epochs: map[int]*epoch{}, prompts: map[string][]model.Message{}, sent: map[string]bool{}, attachments: map[string][]attached{}, guided: map[string][]Instruction{},
 	}
 	t.state.Phase = run.Idle
 	for stored, err := range e.history(ctx, session, branch) {

@@ -19,6 +19,8 @@ type transcript struct {
 	// compactions in order of arrival.
 	compactions []compaction
 	sums        sums
+	// extras is what came with each message, by its id.
+	extras map[string]json.RawMessage
 	// requestIDs finds the message that a clientRequestId made.
 	requestIDs map[string]string
 	// stops counts the turns that have ended; pinned is that count when a pin
@@ -91,6 +93,8 @@ type turn struct {
 	usage          []cycle.UsageReported
 	response       json.RawMessage
 	class          *cycle.Classified
+	route          *cycle.Routed  // the one that holds
+	routes         []cycle.Routed // all of them, in order
 	stop           cycle.StopReason
 	begun, ended   time.Time
 	rootEntry      int
@@ -104,7 +108,7 @@ type compaction struct {
 }
 
 func newTranscript() *transcript {
-	return &transcript{requestIDs: map[string]string{}, pinned: map[string]int{}}
+	return &transcript{requestIDs: map[string]string{}, pinned: map[string]int{}, extras: map[string]json.RawMessage{}}
 }
 
 // apply folds one event. It is total.
@@ -116,6 +120,9 @@ func (t *transcript) apply(e cycle.Event) {
 		t.remember(e.Submitted.ClientRequestID, e.ID)
 	case cycle.Submitted:
 		t.remember(e.ClientRequestID, e.MessageID)
+		if len(e.Extra) > 0 {
+			t.extras[e.MessageID] = e.Extra
+		}
 		if n := len(t.turns); n == 0 || t.turns[n-1].id != e.TurnID {
 			t.turns = append(t.turns, turn{id: e.TurnID, submitted: e, begun: e.Time, rootEntry: -1})
 		}
@@ -124,6 +131,10 @@ func (t *transcript) apply(e cycle.Event) {
 	case cycle.Classified:
 		if x := t.turnByID(e.TurnID); x != nil {
 			x.class = &e
+		}
+	case cycle.Routed:
+		if x := t.turnByID(e.TurnID); x != nil {
+			x.route, x.routes = &e, append(x.routes, e)
 		}
 	case cycle.RunQueued:
 		if x := t.turnByID(e.TurnID); x != nil {
@@ -144,7 +155,7 @@ func (t *transcript) apply(e cycle.Event) {
 	case cycle.ToolResult:
 		t.result(place, e)
 	case cycle.UsageReported:
-		if x := t.turnByID(e.TurnID); x != nil {
+		if x := t.turnByID(e.TurnID); x != nil && e.Call > 0 { // the others are calls beside the run
 			x.usage = append(x.usage, e)
 		}
 		t.sums.tokens += e.Input + e.Output
@@ -180,6 +191,33 @@ func (t *transcript) apply(e cycle.Event) {
 	case cycle.Compacted:
 		t.compactions = append(t.compactions, compaction{ref: e.Ref, summary: e.Summary, covers: e.Covers, tokens: e.Tokens, place: place})
 	}
+}
+
+// extraOf is what came with a message beside its text. Submit wrote it; where
+// it can't be read it is as good as none.
+func (t *transcript) extraOf(messageID string) submitExtra { return readExtra(t.extras[messageID]) }
+
+func readExtra(raw json.RawMessage) (x submitExtra) {
+	if len(raw) > 0 && json.Unmarshal(raw, &x) != nil {
+		return submitExtra{}
+	}
+	return x
+}
+
+// extra is what came with a turn's root message.
+func (x *turn) extra() submitExtra { return readExtra(x.submitted.Extra) }
+
+// prompt is what the model reads of the turn's root message: for a pill its
+// text instead of its name.
+func (x *turn) prompt(text string) string {
+	a := x.extra().Asked
+	if a.Prompt != "" {
+		text = a.Prompt
+	}
+	if a.Data != "" {
+		text = "<data source=\"" + a.DataFrom + "\">\n" + a.Data + "\n</data>\n\n" + text
+	}
+	return text
 }
 
 // remember keeps a clientRequestId. The memory is bounded: past its limit no

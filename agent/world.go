@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,6 +24,8 @@ type world interface {
 	// drive takes the timeline's inputs, one after the other, until its engine
 	// closes.
 	drive(t *timeline)
+	// route decides which tools a turn's model is told of, once a run.
+	route(ctx context.Context, t *timeline, r run.Run) (cycle.Routed, error)
 	// surroundings is read once for each plan.
 	surroundings(ctx context.Context, t *timeline, r run.Run) (surroundings, error)
 	// verdicts is what the person decided about hunks after the one with the
@@ -46,6 +49,10 @@ type world interface {
 type live struct{ e *Engine }
 
 func (live) drive(t *timeline) { t.loop() }
+
+func (w live) route(ctx context.Context, t *timeline, r run.Run) (cycle.Routed, error) {
+	return t.findRoute(ctx, r)
+}
 
 func (w live) surroundings(ctx context.Context, t *timeline, r run.Run) (surroundings, error) {
 	return t.look(ctx, r)
@@ -103,7 +110,7 @@ type surroundings struct {
 	System       string                `json:"system"` // the prompt
 	Instructions []Instruction         `json:"instructions,omitempty"`
 	Pinned       []storedPin           `json:"pinned,omitempty"`
-	Focus        []storedSnippet       `json:"focus,omitempty"`
+	Attached     map[string][]attached `json:"attached,omitempty"` // by message id
 	Model        string                `json:"model"`
 	Window       int                   `json:"window"`     // tokens
 	Reserve      int                   `json:"reserve"`    // of the window, for the answer
@@ -160,7 +167,7 @@ func (t *timeline) look(ctx context.Context, r run.Run) (surroundings, error) {
 			Hint: fmt.Sprintf(`set it: [models.%q] context_window = …`, m.Name)}
 	}
 	out := surroundings{System: promptAgent, Model: m.Name, Window: m.Caps.ContextWindow, Reserve: reserveOf(m), ToolTokens: t.toolTokens(m, r),
-		Instructions: e.parts.Instructions(), EvidenceTokens: min(e.settings().evidenceTokens(), m.Caps.ContextWindow/evidenceShareMax)}
+		Instructions: t.guidance(ctx, r.TurnID), EvidenceTokens: min(e.settings().evidenceTokens(), m.Caps.ContextWindow/evidenceShareMax)}
 	switch {
 	case r.Final:
 		out.System = promptAgent + "\n" + promptFinal
@@ -170,21 +177,18 @@ func (t *timeline) look(ctx context.Context, r run.Run) (surroundings, error) {
 	e.mu.Lock()
 	out.Estimator = e.estimator
 	e.mu.Unlock()
-	var extra submitExtra
+	if err := errors.Join(t.attach(ctx, r), t.earlierAttached(ctx)); err != nil {
+		return out, err
+	}
 	pins := map[string]cycle.PinChanged{}
 	t.view(func() {
 		for id, p := range t.pins {
 			pins[id] = p
 		}
-		if x := t.script.turnByID(r.TurnID); x != nil && len(x.submitted.Extra) > 0 {
-			_ = json.Unmarshal(x.submitted.Extra, &extra) // written by Submit; a fault only costs the focus
-		}
+		out.Attached = t.script.recentAttached(t.attachments)
 	})
 	for _, p := range t.pinnedTexts(pins) {
 		out.Pinned = append(out.Pinned, storedPin{ID: p.id, Label: p.label, URI: p.uri, Text: p.text, Start: p.start, End: p.end})
-	}
-	if list := t.focusSnippets(extra); len(list) > 0 {
-		out.Focus = toStored(list)
 	}
 	return out, nil
 }

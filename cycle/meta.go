@@ -41,6 +41,12 @@ type CycleMeta struct {
 	// Unread are steers that no model call has read yet; when the cycle is
 	// over, the person is offered to send them again.
 	Unread []string `json:"unread"`
+	// Route is CONVERSATIONAL_ONLY or the categories of tools that the model
+	// is told of, in words; RouteWhy is the reason.
+	Route    string `json:"route,omitempty"`
+	RouteWhy string `json:"routeWhy,omitempty"`
+	// Workflow is the checklist that the turn goes through, live.
+	Workflow *Workflow `json:"workflow,omitempty"`
 }
 
 // Note is a visible event of a run that is no step: a retry, a compaction, an
@@ -61,7 +67,21 @@ type CallMeta struct {
 	Detail   json.RawMessage `json:"detail,omitempty" ts:"unknown"`
 	Question string          `json:"question,omitempty"` // what the person is asked
 	Why      string          `json:"why,omitempty"`      // why it was refused
+	Subtask  *SubtaskMeta    `json:"subtask,omitempty"`
 }
+
+// SubtaskMeta is where the subtask that a call began stands.
+type SubtaskMeta struct {
+	ID    string   `json:"id"`
+	Iter  int      `json:"iter"`
+	Max   int      `json:"max"`
+	Model string   `json:"model"`
+	Calls []string `json:"calls"` // what it asked for so far, the latest last
+	Done  bool     `json:"done"`
+}
+
+// subtaskCallsMax bounds what is shown of a subtask's calls; the oldest give way.
+const subtaskCallsMax = 20
 
 // MetaOp replaces one entry of a Meta.
 type MetaOp struct {
@@ -122,6 +142,16 @@ func (m *MetaState) Apply(current string, e Event) []MetaOp {
 				c.State = string(e.Status)
 			}
 		})
+	case SubtaskStepped:
+		return m.call(e.CallID, func(c *CallMeta) {
+			sub := SubtaskMeta{ID: e.ID, Iter: e.N, Max: e.Max, Model: e.Model, Calls: []string{}, Done: e.Done}
+			if c.Subtask != nil {
+				sub.Calls = append(sub.Calls, c.Subtask.Calls...)
+			}
+			sub.Calls = append(sub.Calls, e.Calls...)
+			sub.Calls = sub.Calls[max(0, len(sub.Calls)-subtaskCallsMax):]
+			c.Subtask = &sub
+		})
 	case PermissionAsked:
 		ops := m.call(e.CallID, func(c *CallMeta) { c.State, c.Question = "asking", e.Title })
 		return append(ops, m.cycle(current, func(c *CycleMeta) { c.State = "asking" })...)
@@ -166,6 +196,16 @@ func (m *MetaState) applyCycle(id string, c *CycleMeta, e Event) {
 	case PlanMade:
 		c.PlanID, c.ContextItems, c.ContextTokens, c.ContextBudget = e.PlanID, e.Included, e.Tokens, e.Budget
 		c.Plans = append(c.Plans[:len(c.Plans):len(c.Plans)], e.PlanID)
+	case Routed:
+		c.Route, c.RouteWhy = e.Words(), e.Reason
+	case WorkflowPlanned:
+		w := e.Workflow
+		c.Workflow = &w
+	case WorkflowStepped:
+		if c.Workflow != nil {
+			w := c.Workflow.Apply(e)
+			c.Workflow = &w
+		}
 	case UsageReported:
 		c.Tokens += e.Input + e.Output
 		c.CostUSD += e.CostUSD

@@ -17,6 +17,7 @@ import (
 	"github.com/agent-lsp/agent-lsp/agent"
 	"github.com/agent-lsp/agent-lsp/agent/edits"
 	"github.com/agent-lsp/agent-lsp/internal/config"
+	"github.com/agent-lsp/agent-lsp/internal/guidance"
 	"github.com/agent-lsp/agent-lsp/internal/model/catalog"
 	"github.com/agent-lsp/agent-lsp/internal/store"
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
@@ -127,10 +128,12 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 	if err != nil {
 		return nil, err
 	}
+	written := guidance.Places{Root: root, Home: homeDir(), Config: filepath.Dir(config.UserPath())}
 	e := agent.New(agent.Parts{
 		Root: root, Store: h.store, Index: h.index, Edits: h.ledger, Tools: registry, Models: models{h.catalog}, Shell: shell,
 		Permissions: rules, Settings: settingsOf(h.config.File), SettingSources: h.config.Sources, Version: version,
-		Now: time.Now, NewID: newID, Log: o.log, SourceText: source.Read, Instructions: func() []agent.Instruction { return instructions(h) },
+		Now: time.Now, NewID: newID, Log: o.log, SourceText: source.Read, Instructions: instructionsOf(written), Commands: commandsOf(written),
+		Skills:   skillsOf(written),
 		Observer: !o.runs, Touched: touched.add, Paths: source.paths, Tips: func() []string { return tips(h.index) },
 	})
 	ready.Lock()

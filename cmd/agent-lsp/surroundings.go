@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/agent"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/internal/config"
+	"github.com/agent-lsp/agent-lsp/internal/guidance"
 	"github.com/agent-lsp/agent-lsp/internal/model"
 	"github.com/agent-lsp/agent-lsp/internal/model/catalog"
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
@@ -159,26 +158,47 @@ func followDisk(ctx context.Context, src *source, h *house, touched *touches) (s
 	}, nil
 }
 
-// instructionNames are the files of project instructions that people have, in
-// the order in which they are looked for; the first of each kind counts.
-var instructionNames = []string{"AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"}
-
-// instructionMax bounds one such file.
-const instructionMax = 32 << 10
-
-func instructions(h *house) []agent.Instruction {
-	var out []agent.Instruction
-	for _, name := range instructionNames {
-		data, err := os.ReadFile(filepath.Join(h.space.Roots()[0], name))
-		if err != nil || len(strings.TrimSpace(string(data))) == 0 {
-			continue
-		}
-		if len(data) > instructionMax {
-			data = append(data[:instructionMax:instructionMax], "\n[cut]"...)
-		}
-		return append(out, agent.Instruction{Path: name, Text: string(data)})
+// homeDir is the user's home, "" where there is none.
+func homeDir() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
 	}
-	return out
+	return home
+}
+
+// instructionsOf, commandsOf and skillsOf are what people wrote down for the
+// agent, as the engine takes it.
+func instructionsOf(p guidance.Places) func([]string) []agent.Instruction {
+	return func(paths []string) []agent.Instruction {
+		var out []agent.Instruction
+		for _, x := range p.Instructions(paths) {
+			out = append(out, agent.Instruction{Path: x.Path, Text: x.Text, Workspace: x.Workspace})
+		}
+		return out
+	}
+}
+
+func commandsOf(p guidance.Places) func() ([]agent.UserCommand, []string) {
+	return func() ([]agent.UserCommand, []string) {
+		var out []agent.UserCommand
+		list, problems := p.Commands()
+		for _, c := range list {
+			out = append(out, agent.UserCommand{Name: c.Name, Description: c.Description, Arguments: c.Arguments, Categories: c.Categories,
+				Model: c.Model, Mode: c.Mode, Body: c.Body, Path: c.Path, Workspace: c.Workspace})
+		}
+		return out, problems
+	}
+}
+
+func skillsOf(p guidance.Places) func() []agent.Skill {
+	return func() []agent.Skill {
+		var out []agent.Skill
+		for _, s := range p.Skills() {
+			out = append(out, agent.Skill{Name: s.Name, Description: s.Description, Body: s.Body, Path: s.Path, Workspace: s.Workspace})
+		}
+		return out
+	}
 }
 
 // settingsOf is the engine's part of the settings.

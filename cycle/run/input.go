@@ -58,6 +58,23 @@ type Replied struct {
 	Finish string
 	Calls  []NewCall
 	Usage  cycle.UsageReported
+	// Again says that a reply without calls does not end the run: it asked for
+	// tools, or the workflow has another step. Then are facts that belong
+	// between the reply and what comes next.
+	Again bool
+	Then  []cycle.Event
+	// Stop, when set, ends the run with this failure.
+	Stop string
+}
+
+// Answered is the pipeline's own answer to a turn that needs no model: the
+// run is over with it. Failure, when set, is why it is none.
+type Answered struct {
+	At      time.Time
+	Epoch   int
+	ID      string
+	Text    string
+	Failure string
 }
 
 // NewCall is one tool call of a reply. Refusal, when set, is the result that it
@@ -148,6 +165,7 @@ func (Prepared) isInput()    {}
 func (Output) isInput()      {}
 func (Replied) isInput()     {}
 func (Failed) isInput()      {}
+func (Answered) isInput()    {}
 func (RetryDue) isInput()    {}
 func (ToolDone) isInput()    {}
 func (Note) isInput()        {}

@@ -76,6 +76,8 @@ func (m *machine) step(in Input) error {
 		m.replied(in)
 	case Failed:
 		m.failed(in)
+	case Answered:
+		m.settled(in)
 	case RetryDue:
 		m.retryDue(in)
 	case ToolDone:
@@ -208,8 +210,15 @@ func (m *machine) replied(in Replied) {
 	u.RunID, u.TurnID, u.Call, u.Time = m.s.Run.ID, m.s.Run.TurnID, m.s.Run.Calls, in.At
 	m.emit(u)
 	m.emit(cycle.ModelReplied{RunID: m.s.Run.ID, Call: m.s.Run.Calls, Finish: in.Finish, Calls: ids, Time: in.At})
+	for _, e := range in.Then {
+		m.emit(e)
+	}
+	if in.Stop != "" && len(m.s.Run.Unread) == 0 {
+		m.stop(in.At, cycle.StopError, in.Stop)
+		return
+	}
 	if len(ids) == 0 {
-		m.answered(in.At, in.Finish)
+		m.answered(in)
 		return
 	}
 	for _, c := range in.Calls {
@@ -248,15 +257,32 @@ func (m *machine) openCalls() []Call {
 	return slices.DeleteFunc(slices.Clone(m.s.Run.Pending), func(c Call) bool { return c.Done })
 }
 
+// settled ends a run with the pipeline's own answer. A steer that came
+// meanwhile stays marked unread.
+func (m *machine) settled(in Answered) {
+	if in.Epoch != m.s.Epoch || m.s.Phase != Preparing {
+		return
+	}
+	if in.Text != "" {
+		m.emit(cycle.AgentOutput{ID: in.ID, Output: cycle.OutputAssistant, Text: in.Text, Time: in.At})
+	}
+	reason := cycle.StopCompleted
+	if in.Failure != "" {
+		reason = cycle.StopError
+	}
+	m.stop(in.At, reason, in.Failure)
+}
+
 // answered handles a reply without calls: the run is complete, unless a steer
-// came that nobody has read yet.
-func (m *machine) answered(at time.Time, finish string) {
-	if len(m.s.Run.Unread) > 0 {
+// came that nobody has read yet, or there is more to do.
+func (m *machine) answered(in Replied) {
+	at := in.At
+	if len(m.s.Run.Unread) > 0 || in.Again && !m.s.Run.Final {
 		m.iterate(at)
 		return
 	}
 	reason, why := cycle.StopCompleted, ""
-	switch finish {
+	switch in.Finish {
 	case "length":
 		why = "the answer was cut at the model's output limit"
 	case "filter":

@@ -38,6 +38,7 @@ var layers = map[string][]string{
 	"internal/store":         {"cycle"},
 	"internal/workspace":     {"internal/text", "internal/bug"},
 	"internal/config":        {},
+	"internal/guidance":      {},
 	// 1: pure
 	"cycle":        {"cycle/review", "internal/text"},
 	"cycle/run":    {"cycle", "internal/text"},

@@ -18,6 +18,7 @@ const (
 	KindEvidence  Kind = "evidence"  // the text of a RetrievalSet's items as they were, by the set's id
 	KindPlan      Kind = "plan"      // ContextPlan with its inputs, by its id
 	KindRound     Kind = "round"     // raw request and reply, by run and call
+	KindAttached  Kind = "attached"  // what a message brought along as it was, by the message's id
 )
 
 // Artifact is a stored JSON document with the ids that it belongs to.
@@ -138,6 +139,15 @@ func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 // Archive stores large content under a ref.
 func (s *Store) Archive(ctx context.Context, session, ref string, data []byte) error {
 	_, err := s.db.ExecContext(ctx, "INSERT OR IGNORE INTO scratch VALUES (?, ?, ?)", ref, session, data)
+	if err != nil {
+		return fmt.Errorf("ref:%s can't be archived: %w", ref, err)
+	}
+	return nil
+}
+
+// Rewrite stores content under a ref over what is there.
+func (s *Store) Rewrite(ctx context.Context, session, ref string, data []byte) error {
+	_, err := s.db.ExecContext(ctx, "INSERT OR REPLACE INTO scratch VALUES (?, ?, ?)", ref, session, data)
 	if err != nil {
 		return fmt.Errorf("ref:%s can't be archived: %w", ref, err)
 	}

@@ -300,6 +300,7 @@ export interface CallMeta {
   question?: string;
   /** why it was refused */
   why?: string;
+  subtask?: SubtaskMeta;
 }
 
 /** Change is a candidate that is in both plans with another reason, size or detail, or in on one side and out on the other. */
@@ -339,6 +340,14 @@ export interface CheckpointList {
   checkpoints: Checkpoint[];
 }
 
+/** Chip is a pill, tag or mention of a message. */
+export interface Chip {
+  /** pill, tag, mention */
+  kind: string;
+  text: string;
+  detail?: string;
+}
+
 /** Classification says what kind of input a message is. */
 export interface Classification {
   /** command, prompt, workflow */
@@ -372,6 +381,13 @@ export interface CommandInfo {
   arguments?: string;
   /** state, user */
   kind: string;
+  /** Of a user's command: the file that it is from */
+  source?: string;
+  categories?: string[];
+  model?: string;
+  mode?: string;
+  /** Trusted is false for a command of a workspace that the person has not trusted yet: its text is given to the model as data only. */
+  trusted: boolean;
 }
 
 /** CommandsResult is the slash commands that there are. */
@@ -491,6 +507,11 @@ export interface CycleMeta {
   notes: Note[];
   /** Unread are steers that no model call has read yet; when the cycle is over, the person is offered to send them again. */
   unread: string[];
+  /** Route is CONVERSATIONAL_ONLY or the categories of tools that the model is told of, in words; RouteWhy is the reason. */
+  route?: string;
+  routeWhy?: string;
+  /** Workflow is the checklist that the turn goes through, live. */
+  workflow?: Workflow;
 }
 
 /** CycleNotification carries step-tree deltas. Rev grows by one per message per session; who sees a gap asks agent/cycles. */
@@ -1334,6 +1355,19 @@ export interface SubmitResult {
   queuePosition?: number;
   /** a state command's whole answer */
   response?: Response;
+  /** what was found in the message beside its words */
+  chips?: Chip[];
+}
+
+/** SubtaskMeta is where the subtask that a call began stands. */
+export interface SubtaskMeta {
+  id: string;
+  iter: number;
+  max: number;
+  model: string;
+  /** what it asked for so far, the latest last */
+  calls: string[];
+  done: boolean;
 }
 
 export interface TextItem {
@@ -1386,6 +1420,7 @@ export interface TraceResult {
   calls: TraceCall[];
   usage: UsageReport[];
   rounds: TraceRound[];
+  routes: TraceRoute[];
 }
 
 /** TraceRound is one model call: what was sent and what came back. */
@@ -1394,6 +1429,21 @@ export interface TraceRound {
   planId: string;
   request: unknown;
   response: unknown;
+}
+
+/** TraceRoute says which tools a turn's model was told of, why, and how long it took to decide. The last one held. */
+export interface TraceRoute {
+  /** CONVERSATIONAL_ONLY, TOOLS */
+  route: string;
+  /** none with TOOLS = all */
+  categories: string[];
+  /** action, fast-path, router, cache, rules, builtin, score, need-tools */
+  method: string;
+  reason: string;
+  /** how probable it is that tools are needed, 0 to 1 */
+  score: number;
+  model?: string;
+  ms: number;
 }
 
 /** TurnParams names a turn; without an id, the branch's latest. */
@@ -1421,4 +1471,34 @@ export interface UsageReport {
   firstMs: number;
   costUsd: number;
   reported: boolean;
+}
+
+/** Workflow is an ordered list of steps, as the person sees and edits it. */
+export interface Workflow {
+  /** the whole request in one line */
+  goal: string;
+  /** proposed, running, done, failed */
+  status: string;
+  /** rules, model, person */
+  method: string;
+  steps: WorkflowStep[];
+}
+
+/** WorkflowStep is one line of the checklist. */
+export interface WorkflowStep {
+  goal: string;
+  /** categories; none = all of the turn's */
+  tools: string[];
+  /** Check says when the step is done: replied, edited, command-ok, looked. */
+  check: string;
+  /** stop, retry, skip */
+  onFail: string;
+  /** iterations */
+  budget: number;
+  /** pending, running, done, failed, skipped */
+  status: string;
+  try?: number;
+  note?: string;
+  /** the run's iterations before it */
+  started?: number;
 }

@@ -174,6 +174,7 @@ M.notifications = {
 ---@field detail? any
 ---@field question? string what the person is asked
 ---@field why? string why it was refused
+---@field subtask? agent_lsp.SubtaskMeta
 
 --- Change is a candidate that is in both plans with another reason, size or detail, or in on one side and out on the other.
 ---@class agent_lsp.Change
@@ -204,6 +205,12 @@ M.notifications = {
 ---@class agent_lsp.CheckpointList
 ---@field checkpoints agent_lsp.Checkpoint[]
 
+--- Chip is a pill, tag or mention of a message.
+---@class agent_lsp.Chip
+---@field kind string pill, tag, mention
+---@field text string
+---@field detail? string
+
 --- Classification says what kind of input a message is.
 ---@class agent_lsp.Classification
 ---@field type string command, prompt, workflow
@@ -225,6 +232,11 @@ M.notifications = {
 ---@field description string
 ---@field arguments? string
 ---@field kind string state, user
+---@field source? string Of a user's command: the file that it is from
+---@field categories? string[]
+---@field model? string
+---@field mode? string
+---@field trusted boolean Trusted is false for a command of a workspace that the person has not trusted yet: its text is given to the model as data only.
 
 --- CommandsResult is the slash commands that there are.
 ---@class agent_lsp.CommandsResult
@@ -323,6 +335,9 @@ M.notifications = {
 ---@field stop? string the run-stop's message
 ---@field notes agent_lsp.Note[]
 ---@field unread string[] Unread are steers that no model call has read yet; when the cycle is over, the person is offered to send them again.
+---@field route? string Route is CONVERSATIONAL_ONLY or the categories of tools that the model is told of, in words; RouteWhy is the reason.
+---@field routeWhy? string
+---@field workflow? agent_lsp.Workflow Workflow is the checklist that the turn goes through, live.
 
 --- CycleNotification carries step-tree deltas. Rev grows by one per message per session; who sees a gap asks agent/cycles.
 ---@class agent_lsp.CycleNotification
@@ -1114,6 +1129,16 @@ M.notifications = {
 ---@field kind string direct, steer, followUp
 ---@field queuePosition? integer 1 = next; of a followUp, or of a run that waits for a free slot
 ---@field response? agent_lsp.Response a state command's whole answer
+---@field chips? agent_lsp.Chip[] what was found in the message beside its words
+
+--- SubtaskMeta is where the subtask that a call began stands.
+---@class agent_lsp.SubtaskMeta
+---@field id string
+---@field iter integer
+---@field max integer
+---@field model string
+---@field calls string[] what it asked for so far, the latest last
+---@field done boolean
 
 ---@class agent_lsp.TextItem
 ---@field kind agent_lsp.OutputKind
@@ -1158,6 +1183,7 @@ M.notifications = {
 ---@field calls agent_lsp.TraceCall[]
 ---@field usage agent_lsp.UsageReport[]
 ---@field rounds agent_lsp.TraceRound[]
+---@field routes agent_lsp.TraceRoute[]
 
 --- TraceRound is one model call: what was sent and what came back.
 ---@class agent_lsp.TraceRound
@@ -1165,6 +1191,16 @@ M.notifications = {
 ---@field planId string
 ---@field request any
 ---@field response any
+
+--- TraceRoute says which tools a turn's model was told of, why, and how long it took to decide. The last one held.
+---@class agent_lsp.TraceRoute
+---@field route string CONVERSATIONAL_ONLY, TOOLS
+---@field categories string[] none with TOOLS = all
+---@field method string action, fast-path, router, cache, rules, builtin, score, need-tools
+---@field reason string
+---@field score number how probable it is that tools are needed, 0 to 1
+---@field model? string
+---@field ms number
 
 --- TurnParams names a turn; without an id, the branch's latest.
 ---@class agent_lsp.TurnParams
@@ -1186,5 +1222,24 @@ M.notifications = {
 ---@field firstMs integer until the first delta
 ---@field costUsd number
 ---@field reported boolean
+
+--- Workflow is an ordered list of steps, as the person sees and edits it.
+---@class agent_lsp.Workflow
+---@field goal string the whole request in one line
+---@field status string proposed, running, done, failed
+---@field method string rules, model, person
+---@field steps agent_lsp.WorkflowStep[]
+
+--- WorkflowStep is one line of the checklist.
+---@class agent_lsp.WorkflowStep
+---@field goal string
+---@field tools string[] categories; none = all of the turn's
+---@field check string Check says when the step is done: replied, edited, command-ok, looked.
+---@field onFail string stop, retry, skip
+---@field budget integer iterations
+---@field status string pending, running, done, failed, skipped
+---@field try? integer
+---@field note? string
+---@field started? integer the run's iterations before it
 
 return M
