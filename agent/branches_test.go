@@ -195,6 +195,15 @@ func TestForkIsIsolatedUntilAdopted(t *testing.T) {
 	if side.Plans == nil || side.A.Outcome == nil || len(side.A.Calls) != 1 || len(side.B.Usage) != 2 || !slices.Contains(side.Shared, "a.go:3-3") {
 		t.Errorf("the comparison lacks something: %+v", side)
 	}
+	text := CompareText(side)
+	for _, want := range []string{
+		"          two                                   three\n", "did       read 1  ", "changed   1 files, +1 −1                        1 files, +1 −1\n",
+		"said      done: ", "\nPlan ", "two: a.go\n--- ", "three: a.go\n--- ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the comparison for people lacks %q:\n%s", want, text)
+		}
+	}
 	got, err := g.engine.BranchAdopt(ctx, &SessionRef{BranchID: "three"})
 	if err != nil || len(got.Files) != 1 || got.Files[0].Hunks != 1 || got.Files[0].Skipped != "" {
 		t.Fatalf("%+v, %v", got, err)
