@@ -21,6 +21,7 @@ type piece struct {
 	Role      model.Role            `json:"role"`
 	Text      string                `json:"text"`
 	Calls     []model.Call          `json:"calls,omitempty"`
+	Carry     json.RawMessage       `json:"carry,omitempty"`
 	CallID    string                `json:"callId,omitempty"`
 	IsError   bool                  `json:"isError,omitempty"`
 	Item      PlanItem              `json:"item"`
@@ -242,6 +243,8 @@ func (g gathered) entryPieces(t *transcript, x *entry) []piece {
 	reply := g.make(x.id, contextplan.History, seq, model.RoleAssistant, string(x.text), func(p *piece) {
 		p.Candidate.Priority = g.historyPriority(x.turn)
 		p.Item.Label = firstLine(string(x.text))
+		p.Carry = x.carry
+		p.Candidate.Tokens += g.tokens(string(x.carry))
 		for _, c := range x.calls {
 			p.Calls = append(p.Calls, model.Call{ID: c.id, Name: c.tool, Args: c.args})
 			p.Candidate.Tokens += g.tokens(c.tool) + g.tokens(string(c.args)) + messageOverheadTokens
@@ -324,7 +327,7 @@ func render(plan contextplan.Plan, byID map[string]piece) []model.Message {
 		if (p.Role == model.RoleUser || p.Role == model.RoleSystem) && last >= 0 && out[last].Role == p.Role {
 			out[last].Text += "\n\n" + p.Text
 		} else {
-			out = append(out, model.Message{Role: p.Role, Text: p.Text, Calls: p.Calls, CallID: p.CallID, IsError: p.IsError})
+			out = append(out, model.Message{Role: p.Role, Text: p.Text, Calls: p.Calls, Carry: p.Carry, CallID: p.CallID, IsError: p.IsError})
 		}
 		for _, b := range plan.Breakpoints {
 			if b == i {

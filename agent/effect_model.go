@@ -59,7 +59,7 @@ func (t *timeline) callModel(ctx context.Context, fx run.CallModel, messages []m
 			return
 		}
 	}
-	t.post(run.Replied{At: t.e.now(), Epoch: fx.Epoch, Finish: string(s.done.Finish), Calls: calls, Usage: usage, Again: again})
+	t.post(run.Replied{At: t.e.now(), Epoch: fx.Epoch, Finish: string(s.done.Finish), Calls: calls, Carry: s.done.Carry, Usage: usage, Again: again})
 }
 
 // streaming turns deltas into log entries.
@@ -191,8 +191,7 @@ func cost(c model.Caps, u model.Usage) float64 {
 	if u.CostUSD > 0 {
 		return u.CostUSD
 	}
-	fresh := u.Input - u.CacheRead
-	return (float64(fresh)*c.USDPerMIn + float64(u.CacheRead)*c.USDPerMCached + float64(u.Output)*c.USDPerMOut) / 1e6
+	return c.Cost(u)
 }
 
 // storeRound keeps a raw request, and its reply once there is one.

@@ -65,6 +65,7 @@ type entry struct {
 	turn  int // index into turns
 	text  []byte
 	calls []entryCall
+	carry json.RawMessage // what the model wants back with the reply
 	// done marks a reply that came whole or was cut off for good: it will not
 	// change any more.
 	done bool
@@ -161,7 +162,9 @@ func (t *transcript) apply(e cycle.Event) {
 		t.sums.tokens += e.Input + e.Output
 		t.sums.cost += e.CostUSD
 	case cycle.ModelReplied:
-		t.close(false)
+		if r := t.close(false); r != nil {
+			r.carry = e.Carry
+		}
 	case cycle.ModelFailed:
 		t.close(true)
 		if e.RetryInMS == 0 {
@@ -305,14 +308,15 @@ func (t *transcript) result(place int, e cycle.ToolResult) {
 	}
 }
 
-// close ends the open reply.
-func (t *transcript) close(cut bool) {
+// close ends the open reply, if there is one.
+func (t *transcript) close(cut bool) *entry {
 	for i := len(t.entries) - 1; i >= 0 && i >= len(t.entries)-1-replyReachMax; i-- {
 		if r := &t.entries[i]; r.kind == entryReply && !r.done {
 			r.done, r.cut = true, cut
-			return
+			return r
 		}
 	}
+	return nil
 }
 
 func (t *transcript) stop(place int, e cycle.RunStop) {

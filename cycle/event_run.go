@@ -106,11 +106,13 @@ type PlanMade struct {
 // ModelReplied ends a model call whose reply came whole. Calls are the ids of
 // the tool calls that it asks for, in order; their agent-outputs precede it.
 type ModelReplied struct {
-	RunID  string    `json:"runId"`
-	Call   int       `json:"call"`
-	Finish string    `json:"finish"`
-	Calls  []string  `json:"calls,omitempty"`
-	Time   time.Time `json:"time,omitzero"`
+	RunID  string   `json:"runId"`
+	Call   int      `json:"call"`
+	Finish string   `json:"finish"`
+	Calls  []string `json:"calls,omitempty"`
+	// Carry is what the model wants back with this reply, unchanged.
+	Carry json.RawMessage `json:"carry,omitempty"`
+	Time  time.Time       `json:"time,omitzero"`
 }
 
 // CallsBegan says that the calls of a reply were started: from here on a crash

@@ -57,6 +57,7 @@ type Replied struct {
 	Epoch  int
 	Finish string
 	Calls  []NewCall
+	Carry  json.RawMessage // what the model wants back with the reply
 	Usage  cycle.UsageReported
 	// Again says that a reply without calls does not end the run: it asked for
 	// tools, or the workflow has another step. Then are facts that belong

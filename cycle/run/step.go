@@ -209,7 +209,7 @@ func (m *machine) replied(in Replied) {
 	u := in.Usage
 	u.RunID, u.TurnID, u.Call, u.Time = m.s.Run.ID, m.s.Run.TurnID, m.s.Run.Calls, in.At
 	m.emit(u)
-	m.emit(cycle.ModelReplied{RunID: m.s.Run.ID, Call: m.s.Run.Calls, Finish: in.Finish, Calls: ids, Time: in.At})
+	m.emit(cycle.ModelReplied{RunID: m.s.Run.ID, Call: m.s.Run.Calls, Finish: in.Finish, Calls: ids, Carry: in.Carry, Time: in.At})
 	for _, e := range in.Then {
 		m.emit(e)
 	}

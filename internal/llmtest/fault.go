@@ -98,6 +98,8 @@ func (f Fault) body(path string) string {
 			kind, message = "authentication_error", "invalid x-api-key"
 		case http.StatusForbidden:
 			kind, message = "permission_error", "Your API key does not have permission to use the specified resource."
+		case http.StatusRequestEntityTooLarge:
+			kind, message = "request_too_large", "Request exceeds the maximum allowed number of bytes."
 		case http.StatusNotFound:
 			kind, message = "not_found_error", "model: no-such-model"
 		case http.StatusTooManyRequests:
@@ -113,6 +115,8 @@ func (f Fault) body(path string) string {
 		kind, code, message = "invalid_request_error", `"invalid_api_key"`, "Incorrect API key provided."
 	case http.StatusForbidden:
 		kind, code, message = "invalid_request_error", `"unsupported_country_region_territory"`, "Country, region, or territory not supported"
+	case http.StatusRequestEntityTooLarge:
+		kind, code, message = "invalid_request_error", "null", "Request body too large."
 	case http.StatusNotFound:
 		kind, code, message = "invalid_request_error", `"model_not_found"`, "The model does not exist or you do not have access to it."
 	case http.StatusTooManyRequests:

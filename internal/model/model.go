@@ -4,8 +4,9 @@
 //
 // It defines what a model is asked (Request), what streams back (Delta), what
 // it cost (Usage) and how it fails (Error). Adapters live in sub-packages:
-// builtin (the embedded offline engine) and openai (every server that speaks
-// chat completions).
+// builtin (the embedded offline engine), anthropic (the Messages API) and openai
+// (every server that speaks chat completions); wire is what the last two share,
+// and catalog chooses among them all.
 //
 // # What it doesn't do
 //
@@ -53,6 +54,9 @@ type Message struct {
 	// CacheBreak asks a provider that bills cached prefixes to end a cached
 	// prefix after this message.
 	CacheBreak bool `json:"cacheBreak,omitempty"`
+	// Carry is what an earlier reply's Done gave to be sent back unchanged with
+	// it: signed reasoning, in the provider's own form. Others ignore it.
+	Carry json.RawMessage `json:"carry,omitempty"`
 }
 
 // Call is one tool call that a model asks for. Args is a JSON object, or the
@@ -115,6 +119,7 @@ type Done struct {
 	Finish Finish
 	Calls  []Call
 	Usage  Usage
+	Carry  json.RawMessage // for Message.Carry; nil = nothing
 }
 
 // Usage is what one call cost, in the provider's own count. All counts are
@@ -131,7 +136,8 @@ type Usage struct {
 }
 
 // Caps is what is known of a model. A zero ContextWindow means unknown, and the
-// agent then refuses to guess: it asks for the setting.
+// agent then refuses to guess: it asks for the setting. Prices are in US
+// dollars per million tokens; zero = free, or not known.
 type Caps struct {
 	ContextWindow int     `json:"contextWindow"`
 	OutputLimit   int     `json:"outputLimit"`
@@ -139,10 +145,42 @@ type Caps struct {
 	Images        bool    `json:"images"`
 	Reasoning     bool    `json:"reasoning"`
 	Cache         bool    `json:"cache"`
-	USDPerMIn     float64 `json:"usdPerMIn"`  // US dollars per million input tokens
-	USDPerMOut    float64 `json:"usdPerMOut"` // per million output tokens
-	USDPerMCached float64 `json:"usdPerMCached"`
-	Local         bool    `json:"local"` // answers on this machine, costs nothing, needs no network
+	USDPerMIn     float64 `json:"usdPerMIn"`
+	USDPerMOut    float64 `json:"usdPerMOut"`
+	USDPerMCached float64 `json:"usdPerMCached"` // of input read from a cache
+	USDPerMWrite  float64 `json:"usdPerMWrite"`  // of input written to a cache; 0 = as other input
+	// A prompt of more than LongPrompt tokens costs LongIn times as much, cached
+	// or not, and its reply LongOut times. LongPrompt 0 = one price for all.
+	LongPrompt      int     `json:"longPrompt,omitempty"`
+	LongIn, LongOut float64 `json:"-"`
+	// Thinking is how reasoning is asked for: "" not at all, "adaptive" where it
+	// may be left out, "always" where the model refuses to do without.
+	Thinking string `json:"thinking,omitempty"`
+	// Effort is how much of it, in the provider's own words; "" = its default.
+	Effort string `json:"effort,omitempty"`
+	Local  bool   `json:"local"` // answers on this machine, costs nothing, needs no network
+}
+
+// The ways of Caps.Thinking.
+const (
+	ThinkingAdaptive = "adaptive"
+	ThinkingAlways   = "always"
+)
+
+// Cost is what a call with this usage costs, in US dollars.
+func (c Caps) Cost(u Usage) float64 {
+	const million = 1e6
+	in, out := 1.0, 1.0
+	if c.LongPrompt > 0 && u.Input > c.LongPrompt {
+		in, out = c.LongIn, c.LongOut
+	}
+	write := c.USDPerMWrite
+	if write == 0 {
+		write = c.USDPerMIn
+	}
+	fresh := max(0, u.Input-u.CacheRead-u.CacheWrite)
+	input := float64(fresh)*c.USDPerMIn + float64(u.CacheRead)*c.USDPerMCached + float64(u.CacheWrite)*write
+	return (input*in + float64(u.Output)*c.USDPerMOut*out) / million
 }
 
 // Model answers requests. It is safe for concurrent use. Stream yields deltas

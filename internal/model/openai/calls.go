@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/model/wire"
 )
 
 // growingCall is a tool call whose arguments are still coming.
@@ -22,7 +23,7 @@ func (r *reply) growCall(tc receivedCall) error {
 	args := arguments(tc.Function.Arguments)
 	n := r.which(tc)
 	if n == len(r.calls) {
-		if limit := r.call.client.limits.Calls; n == limit {
+		if limit := r.call.client.server.Limits.Calls; n == limit {
 			return r.call.fail(model.Server, fmt.Sprintf("more than %d tool calls in one reply", limit), "the model runs away")
 		}
 		r.calls = append(r.calls, &growingCall{index: tc.Index})
@@ -78,7 +79,7 @@ func arguments(raw json.RawMessage) string {
 // call is the finished call, with its arguments checked.
 func (g *growingCall) call() model.Call {
 	c := model.Call{ID: g.id, Name: g.name}
-	c.Args, c.Invalid = object(g.args.String())
+	c.Args, c.Invalid = wire.Object(g.args.String())
 	if c.ID == "" {
 		c.ID = "call_" + rand.Text()
 	}
@@ -86,27 +87,4 @@ func (g *growingCall) call() model.Call {
 		c.Invalid = "the call names no tool"
 	}
 	return c
-}
-
-// object reads a call's arguments. What is no JSON object comes back as a JSON
-// string of the raw text, with the reason.
-func object(raw string) (args json.RawMessage, invalid string) {
-	text := strings.TrimSpace(raw)
-	if text == "" || text == "null" {
-		return json.RawMessage("{}"), "" // tools without arguments
-	}
-	var inner string
-	if json.Unmarshal([]byte(text), &inner) == nil { // encoded twice
-		text = strings.TrimSpace(inner)
-	}
-	var fields map[string]json.RawMessage
-	err := json.Unmarshal([]byte(text), &fields)
-	if err == nil && fields != nil {
-		return json.RawMessage(text), ""
-	}
-	quoted, _ := json.Marshal(raw) // a string always marshals
-	if !json.Valid([]byte(text)) {
-		return quoted, fmt.Sprintf("the arguments are not valid JSON: %v", err)
-	}
-	return quoted, "the arguments are not a JSON object"
 }

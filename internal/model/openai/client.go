@@ -9,64 +9,27 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/model/wire"
 )
 
-// Limits are how long and how much a client puts up with. A zero field means
-// the one of [DefaultLimits].
-type Limits struct {
-	Connect    time.Duration // to reach the server, each for TCP and TLS
-	FirstToken time.Duration // from the request to the first event of the reply
-	Idle       time.Duration // between two bytes of the reply
-	Tail       time.Duration // from the finish reason to the end of the stream
-	RetryAfter time.Duration // the longest wait that a server may ask for
-	Event      int           // bytes of one event
-	Reply      int           // bytes of one reply's text, reasoning and arguments
-	Calls      int           // tool calls of one reply
-}
+// Limits are how long and how much a client puts up with.
+type Limits = wire.Limits
 
-// DefaultLimits are generous where a model may be slow (a local one reads a
-// long prompt for minutes) and strict where nothing useful can come any more.
-func DefaultLimits() Limits {
-	return Limits{
-		Connect:    10 * time.Second,
-		FirstToken: 5 * time.Minute,
-		Idle:       90 * time.Second,
-		Tail:       3 * time.Second,
-		RetryAfter: 2 * time.Minute,
-		Event:      8 << 20,
-		Reply:      32 << 20,
-		Calls:      128,
-	}
-}
-
-// Limits that nobody has a reason to change.
-const (
-	errorBodyLimit = 64 << 10             // bytes of an error's body that are read
-	listBodyLimit  = 8 << 20              // bytes of a list of models
-	drainLimit     = 4 << 10              // bytes read after the end, to keep the connection
-	drainWait      = 5 * time.Millisecond // for as long
-	bytesPerToken  = 4                    // of the estimate where a server reports no usage
-	keepIdleConns  = 4                    // connections kept to one server
-	keepIdleFor    = 90 * time.Second     //
-	unmarshalShown = 120                  // bytes of nonsense shown in an error
-	messageShown   = 600                  // bytes of a server's message shown in an error
-)
+const listBodyLimit = 8 << 20 // bytes of a list of models
 
 // Provider names with habits of their own; any other name is a plain
 // chat-completions server.
 const (
 	ProviderOpenAI   = "openai"
 	ProviderGroq     = "groq"
-	ProviderOllama   = "ollama"
-	ProviderLlamaCpp = "llamacpp"
+	ProviderOllama   = wire.Ollama
+	ProviderLlamaCpp = wire.LlamaCpp
 	ProviderVLLM     = "vllm"
 )
 
@@ -97,10 +60,8 @@ type Config struct {
 // Client is one server. It implements model.Model and is safe for concurrent use.
 type Client struct {
 	config  Config
-	limits  Limits
+	server  wire.Server
 	base    string // without a trailing slash; for Ollama without /v1
-	host    string // of base, for messages
-	shown   string // base for messages, without a password
 	http    *http.Client
 	own     *http.Transport // nil when the transport was given
 	windows windows         // Ollama: the window of each model that was asked for
@@ -116,23 +77,14 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{config: config, limits: config.Limits.orDefault(), base: u.String(), host: u.Host, shown: u.Redacted()}
+	c := &Client{config: config, base: u.String(), server: wire.Server{Provider: config.Provider, Host: u.Host, Shown: u.Redacted(),
+		API: "chat-completions", APIKey: config.APIKey, KeyName: config.KeyName, Limits: config.Limits.OrDefault()}}
 	transport := config.Transport
 	if transport == nil {
-		c.own = &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: c.limits.Connect}).DialContext,
-			TLSHandshakeTimeout:   c.limits.Connect,
-			ForceAttemptHTTP2:     true,
-			MaxIdleConnsPerHost:   keepIdleConns,
-			IdleConnTimeout:       keepIdleFor,
-			ExpectContinueTimeout: time.Second,
-		}
+		c.own = c.server.Limits.Transport()
 		transport = c.own
 	}
-	// A redirected POST would lose its body or carry the key elsewhere: it is shown as what it is.
-	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.http = &http.Client{Transport: transport, CheckRedirect: noRedirect}
+	c.http = &http.Client{Transport: transport, CheckRedirect: wire.NoRedirect}
 	return c, nil
 }
 
@@ -141,23 +93,6 @@ func (c *Client) Close() {
 	if c.own != nil {
 		c.own.CloseIdleConnections()
 	}
-}
-
-func (l Limits) orDefault() Limits {
-	d := DefaultLimits()
-	for _, f := range []struct{ have, otherwise *time.Duration }{
-		{&l.Connect, &d.Connect}, {&l.FirstToken, &d.FirstToken}, {&l.Idle, &d.Idle}, {&l.Tail, &d.Tail}, {&l.RetryAfter, &d.RetryAfter},
-	} {
-		if *f.have <= 0 {
-			*f.have = *f.otherwise
-		}
-	}
-	for _, f := range []struct{ have, otherwise *int }{{&l.Event, &d.Event}, {&l.Reply, &d.Reply}, {&l.Calls, &d.Calls}} {
-		if *f.have <= 0 {
-			*f.have = *f.otherwise
-		}
-	}
-	return l
 }
 
 // normalise makes a base URL of what people write: with or without scheme,
@@ -190,7 +125,7 @@ func (c *Client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 			yield(model.Delta{}, err)
 			return
 		}
-		call := &call{client: c, req: req, yield: yield, name: c.config.Provider + "/" + req.Model, start: time.Now()}
+		call := &call{client: c, req: req, yield: yield, name: c.config.Provider + "/" + req.Model}
 		if err := call.run(ctx); err != nil && !errors.Is(err, errStopped) {
 			yield(model.Delta{}, err)
 		}
@@ -204,15 +139,10 @@ type call struct {
 	name   string // provider/model, for errors
 	yield  func(model.Delta, error) bool
 	sent   int // bytes of the request
-	start  time.Time
-	begun  bool // the first event of the reply has come
+	watch  *wire.Watch
 }
 
-// The causes with which a call's own context ends.
-var (
-	errStopped = errors.New("the consumer stopped")
-	errStalled = errors.New("no byte within the limit")
-)
+var errStopped = errors.New("the consumer stopped")
 
 // run makes the request and yields its reply. It returns the parent's error
 // when that was cancelled, errStopped when the consumer broke off.
@@ -225,8 +155,8 @@ func (k *call) run(parent context.Context) error {
 	k.sent = len(body)
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	watch := time.AfterFunc(c.limits.FirstToken, func() { cancel(errStalled) })
-	defer watch.Stop()
+	k.watch = c.server.Limits.NewWatch(cancel)
+	defer k.watch.Stop()
 
 	httpReq, err := c.newRequest(ctx, http.MethodPost, c.base+path, body)
 	if err != nil {
@@ -234,19 +164,19 @@ func (k *call) run(parent context.Context) error {
 	}
 	res, err := c.http.Do(httpReq)
 	if err != nil {
-		return k.broken(parent, ctx, err, false)
+		return c.server.Broken(k.name, parent, ctx, err, false, false)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		text, err := io.ReadAll(io.LimitReader(res.Body, errorBodyLimit))
+		text, err := io.ReadAll(io.LimitReader(res.Body, wire.ErrorBody))
 		if err != nil && parent.Err() != nil {
 			return parent.Err()
 		}
-		return c.httpError(k.name, res.StatusCode, res.Header, text)
+		return c.server.HTTPError(k.name, res.StatusCode, res.Header, text)
 	}
 
 	r := newReply(k, res.Header)
-	err = r.read(res.Header.Get("Content-Type"), &patient{body: res.Body, watch: watch, reply: r})
+	err = r.read(res.Header.Get("Content-Type"), k.watch.Patient(res.Body))
 	if errors.Is(err, errStopped) || isModelError(err) {
 		return err
 	}
@@ -254,7 +184,7 @@ func (k *call) run(parent context.Context) error {
 		return parent.Err()
 	}
 	if err != nil && r.finish == "" {
-		return k.broken(parent, ctx, err, true)
+		return c.server.Broken(k.name, parent, ctx, err, true, k.watch.Begun())
 	}
 	// Once there is a finish reason nothing that fails afterwards matters.
 	done, err := r.done()
@@ -262,39 +192,8 @@ func (k *call) run(parent context.Context) error {
 		return err
 	}
 	k.yield(model.Delta{Done: done}, nil)
-	drain(res.Body, cancel)
+	k.watch.Drain(res.Body)
 	return nil
-}
-
-// drain reads the end of the body, if it is there already, so that the
-// connection can serve the next request.
-func drain(body io.Reader, cancel context.CancelCauseFunc) {
-	timer := time.AfterFunc(drainWait, func() { cancel(nil) })
-	defer timer.Stop()
-	_, _ = io.CopyN(io.Discard, body, drainLimit) // best effort: a broken connection is simply not kept
-}
-
-// patient reads a body and lets the watch run while it waits: a consumer that
-// takes its time does not count as a silent server.
-type patient struct {
-	body  io.Reader
-	watch *time.Timer
-	reply *reply
-}
-
-func (p *patient) Read(b []byte) (int, error) {
-	limits, wait := p.reply.call.client.limits, time.Duration(0)
-	switch r := p.reply; {
-	case r.finish != "":
-		wait = limits.Tail - time.Since(r.finished)
-	case r.call.begun:
-		wait = limits.Idle
-	default:
-		wait = limits.FirstToken - time.Since(r.call.start)
-	}
-	p.watch.Reset(wait)
-	defer p.watch.Stop()
-	return p.body.Read(b)
 }
 
 // newRequest makes a request with all headers. The key goes nowhere else.
@@ -347,7 +246,7 @@ func (k *call) marshal(v any) ([]byte, error) {
 }
 
 func (k *call) fail(kind model.Kind, message, hint string) *model.Error {
-	return &model.Error{Kind: kind, Model: k.name, Message: k.client.redact(message), Hint: hint}
+	return k.client.server.Fail(k.name, kind, message, hint)
 }
 
 func isModelError(err error) bool {

@@ -16,6 +16,7 @@ import (
 	"github.com/sourcegraph/conc/iter"
 
 	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/model/wire"
 )
 
 // Limits of the search for local servers.
@@ -113,7 +114,7 @@ func (c *Client) alive(ctx context.Context, timeout time.Duration) error {
 }
 
 func (c *Client) notThat(what string) error {
-	return &model.Error{Kind: model.NotFound, Model: c.config.Provider, Message: "what answers at " + c.host + " is not " + what}
+	return &model.Error{Kind: model.NotFound, Model: c.config.Provider, Message: "what answers at " + c.server.Host + " is not " + what}
 }
 
 // Models lists what the server has and what it says of each: tools and context
@@ -255,7 +256,7 @@ func (c *Client) show(ctx context.Context, name string) (Found, error) {
 		f.Caps.Tools = strings.Contains(shown.Template, ".Tools")
 	}
 	var own int
-	architecture := stringOf(shown.Info["general.architecture"])
+	architecture := wire.Text(shown.Info["general.architecture"])
 	_ = json.Unmarshal(shown.Info[architecture+".context_length"], &own) // absent = unknown = 0
 	if own > 0 {
 		f.Caps.ContextWindow = min(own, OllamaWindow)
@@ -289,18 +290,18 @@ func (c *Client) exchange(ctx context.Context, name, method, url string, body []
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return k.broken(context.WithoutCancel(ctx), ctx, err, false)
+		return c.server.Broken(k.name, context.WithoutCancel(ctx), ctx, err, false, false)
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(res.Body, listBodyLimit))
 	if err != nil {
-		return k.broken(context.WithoutCancel(ctx), ctx, err, false)
+		return c.server.Broken(k.name, context.WithoutCancel(ctx), ctx, err, false, false)
 	}
 	if res.StatusCode != http.StatusOK {
-		return c.httpError(k.name, res.StatusCode, res.Header, data)
+		return c.server.HTTPError(k.name, res.StatusCode, res.Header, data)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return k.fail(model.NotFound, fmt.Sprintf("what answers at %s is no such server: %s", c.host, shown(data, unmarshalShown)), "check base_url in the settings")
+		return k.fail(model.NotFound, fmt.Sprintf("what answers at %s is no such server: %s", c.server.Host, wire.Shown(data, wire.NonsenseShown)), "check base_url in the settings")
 	}
 	return nil
 }

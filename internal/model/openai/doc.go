@@ -25,14 +25,15 @@
 //
 //   - OPENAI-1 A reply without a finish reason is a failure of kind cut_off,
 //     however cleanly its stream ends; the partial text was yielded:
-//     TestMatrix (eof, cut), FuzzReply.
+//     TestMatrix of internal/model (clean end, reset), FuzzReply.
 //   - OPENAI-2 A reply that its output limit cut has no calls:
-//     TestMatrix (truncated call), FuzzReply.
+//     TestMatrix of internal/model (truncated call), FuzzReply.
 //   - OPENAI-3 Arguments that are no JSON object never reach a tool as such:
 //     the call says why in Invalid: TestArguments, FuzzReply.
 //   - OPENAI-4 The key is in the Authorization header and nowhere else, not
 //     even where the server repeats it: TestKeyNeverLeaks.
-//   - OPENAI-5 Cancelling closes the connection at once: TestMatrix (cancel).
+//   - OPENAI-5 Cancelling closes the connection at once: TestMatrix of
+//     internal/model (cancel).
 //   - OPENAI-6 Nothing that a server sends grows memory without bound:
 //     TestLimits.
 //

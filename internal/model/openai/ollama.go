@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/model/wire"
 )
 
 // OllamaWindow is the context window that is asked of Ollama for a model
@@ -148,12 +149,12 @@ type ollamaLine struct {
 	DoneReason string `json:"done_reason"`
 	Prompt     int    `json:"prompt_eval_count"`
 	Output     int    `json:"eval_count"`
-	wireError
+	wire.Envelope
 }
 
 // readLines reads Ollama's stream: one JSON object a line, the last one done.
 func (r *reply) readLines(body io.Reader) error {
-	limit := r.call.client.limits.Event
+	limit := r.call.client.server.Limits.Event
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, limit)
 	for lines.Scan() {
@@ -161,16 +162,16 @@ func (r *reply) readLines(body io.Reader) error {
 		if len(data) == 0 {
 			continue
 		}
-		r.call.begun = true
+		r.call.watch.Begin()
 		var l ollamaLine
 		if err := json.Unmarshal(data, &l); err != nil {
 			if data[0] == '{' && !json.Valid(data) {
 				return io.ErrUnexpectedEOF // the last line is cut
 			}
-			return r.call.fail(model.Server, "the server sent what is no reply of Ollama's: "+shown(data, unmarshalShown), "is OLLAMA_HOST Ollama's address?")
+			return r.call.fail(model.Server, "the server sent what is no reply of Ollama's: "+wire.Shown(data, wire.NonsenseShown), "is OLLAMA_HOST Ollama's address?")
 		}
-		if l.present() {
-			return r.call.client.streamError(r.call.name, data)
+		if l.Present() {
+			return r.call.client.server.StreamError(r.call.name, data)
 		}
 		if err := r.takeLine(l); err != nil {
 			return err
@@ -201,7 +202,7 @@ func (r *reply) takeLine(l ollamaLine) error {
 			return err
 		}
 	}
-	r.meta["model"] = shown([]byte(l.Model), unmarshalShown)
+	r.meta["model"] = wire.Shown([]byte(l.Model), wire.NonsenseShown)
 	if l.Done {
 		r.usage = &usage{Prompt: l.Prompt, Completion: l.Output}
 		r.end(cmp.Or(l.DoneReason, "stop"))

@@ -9,9 +9,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/model/wire"
 )
 
 // chunk is one event of a streamed completion, or a whole completion where a
@@ -32,7 +32,7 @@ type chunk struct {
 	Groq *struct {
 		Usage *usage `json:"usage"`
 	} `json:"x_groq"`
-	wireError
+	wire.Envelope
 }
 
 type received struct {
@@ -66,15 +66,14 @@ type usage struct {
 
 // reply is the state of one reply as its pieces come in.
 type reply struct {
-	call     *call
-	finish   string
-	finished time.Time
-	think    thinkSplitter
-	calls    []*growingCall
-	size     int // bytes of text, reasoning and arguments
-	usage    *usage
-	cached   int // llama.cpp's timings
-	meta     map[string]string
+	call   *call
+	finish string
+	think  thinkSplitter
+	calls  []*growingCall
+	size   int // bytes of text, reasoning and arguments
+	usage  *usage
+	cached int // llama.cpp's timings
+	meta   map[string]string
 }
 
 func newReply(k *call, header http.Header) *reply {
@@ -94,9 +93,9 @@ func (r *reply) read(contentType string, body io.Reader) error {
 	case strings.HasPrefix(contentType, "application/json"):
 		return r.readWhole(body)
 	case strings.HasPrefix(contentType, "text/html"):
-		return r.call.fail(model.NotFound, "what answers is a web page", "is "+r.call.client.shown+" the base URL of a chat-completions API?")
+		return r.call.fail(model.NotFound, "what answers is a web page", "is "+r.call.client.server.Shown+" the base URL of a chat-completions API?")
 	}
-	events := newEventReader(body, r.call.client.limits.Event)
+	events := newEventReader(body, r.call.client.server.Limits.Event)
 	for {
 		e, err := events.next()
 		if errors.Is(err, io.EOF) {
@@ -105,7 +104,7 @@ func (r *reply) read(contentType string, body io.Reader) error {
 		if err != nil {
 			return r.tooLong(err)
 		}
-		r.call.begun = true
+		r.call.watch.Begin()
 		if bytes.Equal(bytes.TrimSpace(e.data), doneMark) {
 			return nil
 		}
@@ -117,7 +116,7 @@ func (r *reply) read(contentType string, body io.Reader) error {
 
 // readWhole reads the reply of a server that was asked to stream and didn't.
 func (r *reply) readWhole(body io.Reader) error {
-	limit := r.call.client.limits.Reply
+	limit := r.call.client.server.Limits.Reply
 	data, err := io.ReadAll(io.LimitReader(body, int64(limit)+1))
 	if err != nil {
 		return err
@@ -125,7 +124,7 @@ func (r *reply) readWhole(body io.Reader) error {
 	if len(data) > limit {
 		return r.tooLarge()
 	}
-	r.call.begun = true
+	r.call.watch.Begin()
 	return r.take(data)
 }
 
@@ -137,17 +136,17 @@ func (r *reply) tooLong(err error) error {
 }
 
 func (r *reply) tooLarge() error {
-	return r.call.fail(model.Server, fmt.Sprintf("the reply is larger than %d bytes", r.call.client.limits.Reply), "the model runs away; ask for less at once")
+	return r.call.fail(model.Server, fmt.Sprintf("the reply is larger than %d bytes", r.call.client.server.Limits.Reply), "the model runs away; ask for less at once")
 }
 
 // take reads one event's data.
 func (r *reply) take(data []byte) error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return r.call.fail(model.Server, "the server sent what is no completion: "+shown(data, unmarshalShown), "is base_url that of a chat-completions API?")
+		return r.call.fail(model.Server, "the server sent what is no completion: "+wire.Shown(data, wire.NonsenseShown), "is base_url that of a chat-completions API?")
 	}
-	if c.present() {
-		return r.call.client.streamError(r.call.name, data)
+	if c.Present() {
+		return r.call.client.server.StreamError(r.call.name, data)
 	}
 	r.note(c)
 	for _, choice := range c.Choices {
@@ -170,7 +169,8 @@ func (r *reply) take(data []byte) error {
 }
 
 func (r *reply) end(reason string) {
-	r.finish, r.finished = reason, time.Now()
+	r.finish = reason
+	r.call.watch.Finish()
 }
 
 // note keeps what is said about the reply as a whole.
@@ -184,10 +184,10 @@ func (r *reply) note(c chunk) {
 		r.cached = c.Timings.Cached
 	}
 	if c.Model != "" {
-		r.meta["model"] = shown([]byte(c.Model), unmarshalShown)
+		r.meta["model"] = wire.Shown([]byte(c.Model), wire.NonsenseShown)
 	}
 	if c.Fingerprint != "" {
-		r.meta["fingerprint"] = shown([]byte(c.Fingerprint), unmarshalShown)
+		r.meta["fingerprint"] = wire.Shown([]byte(c.Fingerprint), wire.NonsenseShown)
 	}
 }
 
@@ -250,7 +250,7 @@ func (r *reply) reasoning(s string) error {
 }
 
 func (r *reply) emit(d model.Delta, size int) error {
-	if r.size += size; r.size > r.call.client.limits.Reply {
+	if r.size += size; r.size > r.call.client.server.Limits.Reply {
 		return r.tooLarge()
 	}
 	if !r.call.yield(d, nil) {
@@ -278,14 +278,14 @@ func (r *reply) done() (*model.Done, error) {
 	}
 	switch r.finish {
 	case "":
-		return nil, r.call.fail(model.CutOff, "the reply ended without a finish reason", keptHint)
+		return nil, r.call.fail(model.CutOff, "the reply ended without a finish reason", wire.KeptHint)
 	case "error", "abort", "load", "unload":
-		return nil, r.call.fail(model.Server, "the server broke the reply off: "+r.finish, keptHint)
+		return nil, r.call.fail(model.Server, "the server broke the reply off: "+r.finish, wire.KeptHint)
 	}
 	d := &model.Done{Finish: finishes[r.finish], Usage: r.usageSoFar()}
 	if d.Finish == "" {
 		d.Finish = model.FinishUnknown
-		d.Usage.Meta["finish"] = shown([]byte(r.finish), unmarshalShown)
+		d.Usage.Meta["finish"] = wire.Shown([]byte(r.finish), wire.NonsenseShown)
 	}
 	switch d.Finish {
 	case model.FinishStop, model.FinishCalls:
@@ -305,7 +305,7 @@ func (r *reply) done() (*model.Done, error) {
 func (r *reply) usageSoFar() model.Usage {
 	u := model.Usage{Meta: r.meta}
 	if r.usage == nil {
-		u.Input, u.Output = estimate(r.call.sent), estimate(r.size)
+		u.Input, u.Output = wire.Estimate(r.call.sent), wire.Estimate(r.size)
 		return u
 	}
 	u.Reported = true
@@ -318,29 +318,6 @@ func (r *reply) usageSoFar() model.Usage {
 	if r.usage.OutDetails != nil && r.usage.OutDetails.Reasoning > 0 {
 		r.meta["reasoningTokens"] = fmt.Sprint(r.usage.OutDetails.Reasoning)
 	}
-	caps := r.call.client.caps(r.call.req.Model)
-	const million = 1e6
-	u.CostUSD = (float64(u.Input-u.CacheRead)*caps.USDPerMIn + float64(u.CacheRead)*caps.USDPerMCached + float64(u.Output)*caps.USDPerMOut) / million
+	u.CostUSD = r.call.client.caps(r.call.req.Model).Cost(u)
 	return u
-}
-
-func estimate(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }
-
-// shown is text for a message: one line, no more than limit bytes, no control characters.
-func shown(b []byte, limit int) string {
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "�")), " ")
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, s)
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit
-	for cut > 0 && s[cut]&0xc0 == 0x80 { // not inside a character
-		cut--
-	}
-	return s[:cut] + "…"
 }

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,28 +21,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/model/wire"
 )
-
-func TestArguments(t *testing.T) {
-	for raw, want := range map[string]struct{ args, invalid string }{
-		`{"path":"a"}`:             {`{"path":"a"}`, ""},
-		" {\"n\": 1} \n":           {`{"n": 1}`, ""},
-		``:                         {`{}`, ""},
-		`null`:                     {`{}`, ""},
-		`"{\"path\": \"a\"}"`:      {`{"path": "a"}`, ""},
-		`[1]`:                      {`"[1]"`, "the arguments are not a JSON object"},
-		`"words"`:                  {`"\"words\""`, "the arguments are not valid JSON: invalid character 'w' looking for beginning of value"},
-		`3`:                        {`"3"`, "the arguments are not a JSON object"},
-		`{"path":"a"`:              {`"{\"path\":\"a\""`, "the arguments are not valid JSON: unexpected end of JSON input"},
-		`{"path":"a"}{"path":"b"}`: {`"{\"path\":\"a\"}{\"path\":\"b\"}"`, "the arguments are not valid JSON: invalid character '{' after top-level value"},
-		"{\"a\":\"\x00\"}":         {`"{\"a\":\"\u0000\"}"`, `the arguments are not valid JSON: invalid character '\x00' in string literal`},
-	} {
-		args, invalid := object(raw)
-		if string(args) != want.args || invalid != want.invalid {
-			t.Errorf("object(%q) = %s, %q; want %s, %q", raw, args, invalid, want.args, want.invalid)
-		}
-	}
-}
 
 // However a text with thoughts is cut into pieces, the split is the same.
 func TestThinkSplitterAnyPieces(t *testing.T) {
@@ -75,8 +54,10 @@ func TestThinkSplitterAnyPieces(t *testing.T) {
 
 // fakeCall runs a reply without a connection.
 func fakeCall(provider string, limits Limits, yield func(model.Delta, error) bool) *reply {
-	c := &Client{config: Config{Provider: provider}, limits: limits.orDefault(), host: "test", shown: "http://test"}
-	return newReply(&call{client: c, name: provider + "/m", yield: yield, sent: 100}, http.Header{})
+	c := &Client{config: Config{Provider: provider}, server: wire.Server{Provider: provider, Host: "test", Shown: "http://test", API: "chat-completions", Limits: limits.OrDefault()}}
+	watch := c.server.Limits.NewWatch(func(error) {})
+	watch.Stop()
+	return newReply(&call{client: c, name: provider + "/m", yield: yield, sent: 100, watch: watch}, http.Header{})
 }
 
 // readAll reads a body as run does, and gives what was yielded.
@@ -221,7 +202,7 @@ func TestConnectionIsKeptAfterALateEnd(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 		w.(http.Flusher).Flush()
-		time.Sleep(drainWait / 10) // the late end
+		time.Sleep(wire.DrainWait / 10) // the late end
 	}))
 	defer server.Close()
 	const requests = 20
@@ -302,40 +283,6 @@ func TestCost(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	h := func(pairs ...string) http.Header {
-		header := http.Header{}
-		for pair := range slices.Chunk(pairs, 2) {
-			header.Set(pair[0], pair[1])
-		}
-		return header
-	}
-	for _, c := range []struct {
-		header  http.Header
-		message string
-		want    time.Duration
-	}{
-		{h(), "", 0},
-		{h("Retry-After", "3"), "", 3 * time.Second},
-		{h("Retry-After", "0.5"), "", time.Second / 2},
-		{h("Retry-After", "-3"), "", 0},
-		{h("Retry-After", "1e300"), "", 1e6 * time.Second},
-		{h("Retry-After", "NaN"), "", 0},
-		{h("Retry-After", "soon"), "", 0},
-		{h("Retry-After", "Sat, 21 Nov 2026 12:00:09 GMT"), "", 9 * time.Second},
-		{h("X-Ratelimit-Remaining-Tokens", "0", "X-Ratelimit-Reset-Tokens", "1m2s"), "", 62 * time.Second},
-		{h("X-Ratelimit-Remaining-Tokens", "5", "X-Ratelimit-Reset-Tokens", "1m2s"), "", 0},
-		{h(), "Please try again in 1m3.5s.", 63500 * time.Millisecond},
-		{h(), "try again in 20ms", 20 * time.Millisecond},
-		{h(), "Please retry after 6 seconds.", 6 * time.Second},
-	} {
-		if got := retryAfter(c.header, c.message, now); got != c.want {
-			t.Errorf("retryAfter(%v, %q) = %v, want %v", c.header, c.message, got, c.want)
-		}
-	}
-}
-
 // FuzzReply: whatever bytes come, in whatever pieces, a reply ends in exactly
 // one way, and calls that come out of it can be trusted.
 func FuzzReply(f *testing.F) {
@@ -400,21 +347,6 @@ func FuzzEvents(f *testing.F) {
 		pieces, err2 := all(iotest.OneByteReader(bytes.NewReader(stream)))
 		if diff := cmp.Diff(whole, pieces); diff != "" || fmt.Sprint(err) != fmt.Sprint(err2) {
 			t.Fatalf("%v, %v\n%s", err, err2, diff)
-		}
-	})
-}
-
-func FuzzError(f *testing.F) {
-	f.Add(429, []byte(`{"error":{"message":"slow","code":"rate_limit_exceeded"}}`), "3")
-	f.Add(400, []byte(`[{"error":"text"}]`), "")
-	f.Fuzz(func(t *testing.T, status int, body []byte, wait string) {
-		c := &Client{config: Config{Provider: "other", APIKey: "sk-fuzz-canary"}, limits: DefaultLimits()}
-		e := c.httpError("other/m", status, http.Header{"Retry-After": {wait}}, append(body, "sk-fuzz-canary"...))
-		if e.Kind == "" || e.Message == "" || e.Hint == "" || e.RetryAfter < 0 || e.RetryAfter > c.limits.RetryAfter {
-			t.Fatalf("%+v", e)
-		}
-		if strings.Contains(e.Error(), "sk-fuzz-canary") || len(e.Message) > 4*messageShown {
-			t.Fatalf("message %q", e.Message)
 		}
 	})
 }

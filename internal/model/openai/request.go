@@ -19,6 +19,7 @@ type chatRequest struct {
 	MaxCompletion int           `json:"max_completion_tokens,omitempty"`
 	Temperature   *float64      `json:"temperature,omitempty"`
 	Seed          *int64        `json:"seed,omitempty"`
+	Effort        string        `json:"reasoning_effort,omitempty"`
 }
 
 type streamOptions struct {
@@ -89,7 +90,9 @@ func (c *Client) chatRequest(req model.Request) chatRequest {
 	} else {
 		out.MaxTokens = req.MaxTokens
 	}
-	images := c.caps(req.Model).Images
+	caps := c.caps(req.Model)
+	images := caps.Images
+	out.Effort = caps.Effort
 	for _, m := range req.Messages {
 		sent := chatMessage{Role: string(m.Role), Content: m.Text, ToolCallID: m.CallID}
 		if len(m.Images) > 0 {
@@ -109,7 +112,7 @@ func (c *Client) chatRequest(req model.Request) chatRequest {
 
 // fixedTemperature names OpenAI's reasoning models, which refuse a temperature.
 func fixedTemperature(name string) bool {
-	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5"} {
+	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

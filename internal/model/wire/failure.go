@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"bytes"
@@ -19,15 +19,21 @@ import (
 	"github.com/agent-lsp/agent-lsp/internal/model"
 )
 
+// Providers whose failures have hints of their own.
+const (
+	Ollama   = "ollama"
+	LlamaCpp = "llamacpp"
+)
+
 // Statuses that net/http has no name for.
 const (
 	statusCapacity   = 498 // Groq's flex tier
 	statusOverloaded = 529
 )
 
-// wireError is an error in any of the shapes that servers have: OpenAI's
+// Envelope is an error in any of the shapes that servers have: OpenAI's
 // object, a bare string, a flat object (older vLLM), FastAPI's detail.
-type wireError struct {
+type Envelope struct {
 	Error   json.RawMessage `json:"error"`
 	Object  string          `json:"object"`
 	Message json.RawMessage `json:"message"`
@@ -36,8 +42,8 @@ type wireError struct {
 	Code    json.RawMessage `json:"code"`
 }
 
-// present says whether an event of a stream is an error.
-func (w wireError) present() bool {
+// Present says whether an event of a stream is an error.
+func (w Envelope) Present() bool {
 	return w.Object == "error" || len(w.Error) > 0 && !bytes.Equal(w.Error, []byte("null"))
 }
 
@@ -53,7 +59,7 @@ func parseError(body []byte) (s said, ok bool) {
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 { // Gemini wraps it
 		body = list[0]
 	}
-	var w wireError
+	var w Envelope
 	if json.Unmarshal(body, &w) != nil {
 		return s, false
 	}
@@ -62,26 +68,30 @@ func parseError(body []byte) (s said, ok bool) {
 		Type    json.RawMessage `json:"type"`
 		Code    json.RawMessage `json:"code"`
 		Failed  json.RawMessage `json:"failed_generation"`
+		Details struct {
+			Code json.RawMessage `json:"error_code"`
+		} `json:"details"` // Anthropic
 	}
 	if json.Unmarshal(w.Error, &inner) == nil {
-		s = said{plain(inner.Message), plain(inner.Type), plain(inner.Code), plain(inner.Failed)}
+		s = said{plain(inner.Message), plain(inner.Type), cmp.Or(plain(inner.Code), plain(inner.Details.Code)), plain(inner.Failed)}
 	}
 	if s.message == "" {
-		s.message = cmp.Or(stringOf(w.Error), plain(w.Message), plain(w.Detail))
+		s.message = cmp.Or(Text(w.Error), plain(w.Message), plain(w.Detail))
 	}
 	s.kind = cmp.Or(s.kind, plain(w.Type))
 	s.code = cmp.Or(s.code, plain(w.Code))
 	return s, s.message != "" || s.code != "" || s.kind != ""
 }
 
-func stringOf(raw json.RawMessage) (s string) {
+// Text is a JSON string; anything else is none.
+func Text(raw json.RawMessage) (s string) {
 	_ = json.Unmarshal(raw, &s) // anything but a string is no message
 	return s
 }
 
 // plain is a JSON value as text: strings as they are, null as nothing.
 func plain(raw json.RawMessage) string {
-	if s := stringOf(raw); s != "" || len(raw) == 0 || raw[0] == '"' || bytes.Equal(raw, []byte("null")) {
+	if s := Text(raw); s != "" || len(raw) == 0 || raw[0] == '"' || bytes.Equal(raw, []byte("null")) {
 		return s
 	}
 	return string(raw)
@@ -96,41 +106,57 @@ var (
 	saysQuota     = regexp.MustCompile(`(?i)insufficient[_ ](quota|balance|credits?|funds)|exceeded your current quota|billing|out of credits|spend(ing)?[_ ]limit|payment required|credit balance`)
 	saysOverload  = regexp.MustCompile(`(?i)overloaded|over capacity|at capacity|capacity[_ ]exceeded|loading model|server is busy|no healthy upstream`)
 	saysNoTools   = regexp.MustCompile(`(?i)does not support tools|tool (use|calling) is not supported|auto.{0,20}tool choice requires`)
-	saysNoModel   = regexp.MustCompile(`(?i)model .{0,120}(not found|does not exist|doesn't exist)|model[_ ]not[_ ]found|unknown model|no such model`)
+	saysNoModel   = regexp.MustCompile(`(?i)model .{0,120}(not found|does not exist|doesn't exist)|model[_ ]not[_ ]found|unknown model|no such model|^model: `)
 	saysRateLimit = regexp.MustCompile(`(?i)rate[_ ]limit|too many requests`)
 	saysAuth      = regexp.MustCompile(`(?i)(invalid|incorrect)[^.]{0,20}api[_ ]key|api[_ ]key[^.]{0,20}(not valid|invalid)|authentication[_ ]error|unauthorized`)
 	saysWait      = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+|\d+(?:\.\d+)?(?: seconds?)?)`)
 )
 
-// httpError is what an answer with another status than 200 means.
-func (c *Client) httpError(name string, status int, header http.Header, body []byte) *model.Error {
-	s, known := parseError(body)
+// Server is which server a client talks to, as far as its failures concern.
+type Server struct {
+	Provider string
+	Host     string // for messages
+	Shown    string // the base URL, without a password
+	API      string // what is spoken there: "chat-completions"
+	APIKey   string // to keep it out of messages
+	KeyName  string // what the person sets to give one
+	Limits   Limits
+}
+
+// Fail is a failure in our own words.
+func (s *Server) Fail(name string, kind model.Kind, message, hint string) *model.Error {
+	return &model.Error{Kind: kind, Model: name, Message: s.Redact(message), Hint: hint}
+}
+
+// HTTPError is what an answer with another status than 200 means.
+func (s *Server) HTTPError(name string, status int, header http.Header, body []byte) *model.Error {
+	w, known := parseError(body)
 	if !known {
-		s.message = notJSON(status, header, body)
+		w.message = notJSON(status, header, body)
 	}
 	e := &model.Error{Model: name, Status: status}
-	e.Kind = kindOf(status, s, known)
-	e.Message = c.redact(fmt.Sprintf("HTTP %d: %s", status, shown([]byte(cmp.Or(s.message, s.code, s.kind)), messageShown)))
-	if s.failed != "" {
-		e.Message += c.redact("; it wrote: " + shown([]byte(s.failed), unmarshalShown))
+	e.Kind = kindOf(status, w, known)
+	e.Message = s.Redact(fmt.Sprintf("HTTP %d: %s", status, Shown([]byte(cmp.Or(w.message, w.code, w.kind)), messageShown)))
+	if w.failed != "" {
+		e.Message += s.Redact("; it wrote: " + Shown([]byte(w.failed), NonsenseShown))
 	}
 	if e.Kind == model.RateLimited || e.Kind == model.Overloaded || e.Kind == model.Server {
-		e.RetryAfter = min(retryAfter(header, s.message, time.Now()), c.limits.RetryAfter)
+		e.RetryAfter = min(retryAfter(header, w.message, time.Now()), s.Limits.RetryAfter)
 	}
-	e.Hint = c.hint(e, s, name)
+	e.Hint = s.hint(e, w, name)
 	return e
 }
 
-// streamError is what an error event within a stream means.
-func (c *Client) streamError(name string, body []byte) *model.Error {
-	s, _ := parseError(body)
-	status, _ := strconv.Atoi(s.code) // servers that put the status there
-	e := c.httpError(name, status, http.Header{}, body)
+// StreamError is what an error event within a stream means.
+func (s *Server) StreamError(name string, body []byte) *model.Error {
+	w, _ := parseError(body)
+	status, _ := strconv.Atoi(w.code) // servers that put the status there
+	e := s.HTTPError(name, status, http.Header{}, body)
 	if status == 0 && (e.Kind == model.BadRequest || e.Kind == model.NotFound) {
 		e.Kind = model.Server // the request was good enough to begin an answer
 	}
 	e.Message = strings.Replace(e.Message, "HTTP 0: ", "the server broke the reply off: ", 1)
-	e.Hint = c.hint(e, s, name)
+	e.Hint = s.hint(e, w, name)
 	return e
 }
 
@@ -170,15 +196,15 @@ func notJSON(status int, header http.Header, body []byte) string {
 	if strings.Contains(header.Get("Content-Type"), "html") || bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return cmp.Or(http.StatusText(status), "an error") + " (the answer is a web page)"
 	}
-	return cmp.Or(shown(body, messageShown), http.StatusText(status), "an error without a word")
+	return cmp.Or(Shown(body, messageShown), http.StatusText(status), "an error without a word")
 }
 
 // hint says what the person can do.
-func (c *Client) hint(e *model.Error, s said, name string) string {
+func (s *Server) hint(e *model.Error, w said, name string) string {
 	switch e.Kind {
 	case model.Auth:
-		key := cmp.Or(c.config.KeyName, "the provider's API key")
-		if c.config.APIKey == "" {
+		key := cmp.Or(s.KeyName, "the provider's API key")
+		if s.APIKey == "" {
 			return "no key is set: set " + key
 		}
 		if e.Status == http.StatusForbidden {
@@ -186,13 +212,13 @@ func (c *Client) hint(e *model.Error, s said, name string) string {
 		}
 		return "the key is refused: set " + key + " to a valid one"
 	case model.NotFound:
-		if c.config.Provider == ProviderOllama {
-			return "run `ollama pull " + strings.TrimPrefix(name, ProviderOllama+"/") + "`, or choose another model with /model"
+		if s.Provider == Ollama {
+			return "run `ollama pull " + strings.TrimPrefix(name, Ollama+"/") + "`, or choose another model with /model"
 		}
-		if saysNoModel.MatchString(s.message + " " + s.code) {
+		if saysNoModel.MatchString(w.message + " " + w.code) {
 			return "choose another model with /model"
 		}
-		return "is " + c.shown + " the base URL of a chat-completions API, and has it this model?"
+		return "is " + s.Shown + " the base URL of a " + s.API + " API, and has it this model?"
 	case model.RateLimited, model.Overloaded, model.Server:
 		if e.RetryAfter > 0 {
 			return "try again in " + e.RetryAfter.Round(time.Second/10).String()
@@ -203,7 +229,7 @@ func (c *Client) hint(e *model.Error, s said, name string) string {
 	case model.Overflow:
 		return "the context must become smaller: /compact, or a model with a larger context window"
 	case model.BadRequest:
-		if saysNoTools.MatchString(s.message) {
+		if saysNoTools.MatchString(w.message) {
 			return "this model cannot call tools: choose one that can with /model"
 		}
 		return "check the model's settings, or choose another model with /model"
@@ -233,6 +259,14 @@ func retryAfter(header http.Header, message string, now time.Time) time.Duration
 			longest = max(longest, d)
 		}
 	}
+	for _, what := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
+		if header.Get("Anthropic-Ratelimit-"+what+"-Remaining") != "0" {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339, header.Get("Anthropic-Ratelimit-"+what+"-Reset")); err == nil && at.After(now) {
+			longest = max(longest, at.Sub(now))
+		}
+	}
 	if longest > 0 {
 		return longest
 	}
@@ -253,28 +287,28 @@ func seconds(s float64) time.Duration {
 	return time.Duration(min(s, most) * float64(time.Second))
 }
 
-// broken is what a failed connection means: before the first event the network
-// failed, after it the reply is cut off.
-func (k *call) broken(parent, ctx context.Context, err error, answered bool) error {
+// Broken is what a failed connection means: before the first event the network
+// failed, after it the reply is cut off. answered says whether there was a
+// response at all. The parent's own end is given back as it is.
+func (s *Server) Broken(name string, parent, ctx context.Context, err error, answered, begun bool) error {
 	if parent.Err() != nil {
 		return parent.Err()
 	}
-	limits := k.client.limits
-	if errors.Is(context.Cause(ctx), errStalled) {
-		limit := limits.FirstToken
-		if answered && k.begun {
-			limit = limits.Idle
+	if errors.Is(context.Cause(ctx), ErrStalled) {
+		limit := s.Limits.FirstToken
+		if answered && begun {
+			limit = s.Limits.Idle
 		}
-		return k.fail(model.Stalled, fmt.Sprintf("%s sent nothing for %v", k.client.host, limit), "it is busy, or hangs: try again, or another model with /model")
+		return s.Fail(name, model.Stalled, fmt.Sprintf("%s sent nothing for %v", s.Host, limit), "it is busy, or hangs: try again, or another model with /model")
 	}
-	if answered && k.begun {
-		return k.fail(model.CutOff, "the connection broke in the middle of the reply: "+reason(err), keptHint)
+	if answered && begun {
+		return s.Fail(name, model.CutOff, "the connection broke in the middle of the reply: "+reason(err), KeptHint)
 	}
-	return k.fail(model.Network, "cannot reach "+k.client.host+": "+reason(err), k.client.reachHint(err))
+	return s.Fail(name, model.Network, "cannot reach "+s.Host+": "+reason(err), s.reachHint(err))
 }
 
-// keptHint is what to know where a reply broke in its middle.
-const keptHint = "what came so far is kept; ask again for the rest"
+// KeptHint is what to know where a reply broke in its middle.
+const KeptHint = "what came so far is kept; ask again for the rest"
 
 // reason is the innermost words of a network error, without the URL.
 func reason(err error) string {
@@ -294,17 +328,17 @@ func reason(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
 	}
-	return shown([]byte(err.Error()), messageShown)
+	return Shown([]byte(err.Error()), messageShown)
 }
 
-func (c *Client) reachHint(err error) string {
+func (s *Server) reachHint(err error) string {
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		return "check the network, the proxy settings and base_url"
 	}
-	switch c.config.Provider {
-	case ProviderOllama:
+	switch s.Provider {
+	case Ollama:
 		return "is Ollama running? start it with `ollama serve`"
-	case ProviderLlamaCpp:
+	case LlamaCpp:
 		return "is llama-server running?"
 	}
 	return "is the server running, and is base_url right?"
@@ -313,11 +347,11 @@ func (c *Client) reachHint(err error) string {
 // keyLike is what looks like a key in a server's words.
 var keyLike = regexp.MustCompile(`\b(sk|gsk|pk|key|xai|hf)[-_][A-Za-z0-9_*.-]{6,}|(?i:bearer) +[^ ,;"']+`)
 
-// redact takes the key, and whatever looks like one, out of a message.
-func (c *Client) redact(s string) string {
+// Redact takes the key, and whatever looks like one, out of a message.
+func (s *Server) Redact(text string) string {
 	const hidden = "[key]"
-	if c.config.APIKey != "" {
-		s = strings.ReplaceAll(s, c.config.APIKey, hidden)
+	if s.APIKey != "" {
+		text = strings.ReplaceAll(text, s.APIKey, hidden)
 	}
-	return keyLike.ReplaceAllString(s, hidden)
+	return keyLike.ReplaceAllString(text, hidden)
 }
