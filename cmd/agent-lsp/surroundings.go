@@ -238,12 +238,14 @@ func tips(index *rag.Index) []string {
 
 // modelSettings is the catalog's part of the settings.
 func modelSettings(f config.File) catalog.Settings {
-	s := catalog.Settings{Aliases: f.Aliases, Providers: map[string]catalog.Provider{}, Models: map[string]model.Caps{}}
+	s := catalog.Settings{Model: f.Model, Aliases: f.Aliases, Providers: map[string]catalog.Provider{}, Models: map[string]catalog.Model{}}
 	for name, p := range f.Providers {
-		s.Providers[name] = catalog.Provider{BaseURL: p.BaseURL, KeyEnv: p.KeyEnv}
+		s.Providers[name] = catalog.Provider{BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, API: p.API}
 	}
 	for name, m := range f.Models {
-		s.Models[name] = model.Caps{ContextWindow: m.ContextWindow, OutputLimit: m.OutputLimit, USDPerMIn: m.USDPerMIn, USDPerMOut: m.USDPerMOut}
+		s.Models[name] = catalog.Model{Tools: m.Tools, Images: m.Images, Server: catalog.Provider{BaseURL: m.BaseURL, KeyEnv: m.KeyEnv, API: m.API},
+			Caps: model.Caps{ContextWindow: m.ContextWindow, OutputLimit: m.OutputLimit, USDPerMIn: m.USDPerMIn, USDPerMOut: m.USDPerMOut,
+				USDPerMCached: m.USDPerMCached, USDPerMWrite: m.USDPerMWrite, Thinking: m.Thinking, Effort: m.Effort}}
 	}
 	return s
 }

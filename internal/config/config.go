@@ -98,14 +98,39 @@ type Provider struct {
 	BaseURL string `toml:"base_url,omitempty" json:"base_url,omitempty"`
 	// KeyEnv is the environment variable that holds the key.
 	KeyEnv string `toml:"key_env,omitempty" json:"key_env,omitempty"`
+	// API is what the server speaks: openai (chat completions), which is the
+	// default, or anthropic (messages).
+	API string `toml:"api,omitempty" json:"api,omitempty"`
 }
 
 // Model is what the person says of a model; zero values leave what is known.
 type Model struct {
 	ContextWindow int     `toml:"context_window,omitempty" json:"context_window,omitempty"` // tokens
 	OutputLimit   int     `toml:"output_limit,omitempty" json:"output_limit,omitempty"`     // tokens
+	Tools         *bool   `toml:"tools,omitempty" json:"tools,omitempty"`
+	Images        *bool   `toml:"images,omitempty" json:"images,omitempty"`
 	USDPerMIn     float64 `toml:"usd_per_m_in,omitempty" json:"usd_per_m_in,omitempty"`
 	USDPerMOut    float64 `toml:"usd_per_m_out,omitempty" json:"usd_per_m_out,omitempty"`
+	USDPerMCached float64 `toml:"usd_per_m_cached,omitempty" json:"usd_per_m_cached,omitempty"` // of input read from a cache
+	USDPerMWrite  float64 `toml:"usd_per_m_write,omitempty" json:"usd_per_m_write,omitempty"`   // of input written to one
+	// Thinking is how reasoning is asked for: adaptive, always or off.
+	Thinking string `toml:"thinking,omitempty" json:"thinking,omitempty"`
+	// Effort is how much of it, in the provider's own words: low, medium, high.
+	Effort string `toml:"effort,omitempty" json:"effort,omitempty"`
+	// BaseURL, KeyEnv and API are over those of the provider.
+	BaseURL string `toml:"base_url,omitempty" json:"base_url,omitempty"`
+	KeyEnv  string `toml:"key_env,omitempty" json:"key_env,omitempty"`
+	API     string `toml:"api,omitempty" json:"api,omitempty"`
+}
+
+func (m Model) check() error {
+	switch {
+	case m.ContextWindow < 0 || m.OutputLimit < 0:
+		return errors.New("context_window and output_limit must not be negative")
+	case m.USDPerMIn < 0 || m.USDPerMOut < 0 || m.USDPerMCached < 0 || m.USDPerMWrite < 0:
+		return errors.New("prices must not be negative")
+	}
+	return errors.Join(oneOf("thinking", m.Thinking, "adaptive", "always", "off"), oneOf("api", m.API, "openai", "anthropic"))
 }
 
 // Config is the merged settings.
@@ -204,12 +229,6 @@ func Parse(data []byte) (File, error) {
 }
 
 func (f File) check() error {
-	oneOf := func(key, value string, allowed ...string) error {
-		if value != "" && !slices.Contains(allowed, value) {
-			return fmt.Errorf("%s is %q; it must be %s", key, value, strings.Join(allowed, " or "))
-		}
-		return nil
-	}
 	notNegative := map[string]int{"steps_max": f.StepsMax, "runs_max": f.RunsMax, "permission_timeout": f.PermissionTimeout,
 		"evidence_tokens": f.EvidenceTokens, "output_bytes": f.OutputBytes}
 	for _, key := range []string{"steps_max", "runs_max", "permission_timeout", "evidence_tokens", "output_bytes"} {
@@ -222,7 +241,24 @@ func (f File) check() error {
 			return fmt.Errorf("mcp.%s: %w", name, err)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(f.Models)) {
+		if err := f.Models[name].check(); err != nil {
+			return fmt.Errorf("models.%q: %w", name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
+		if err := oneOf("api", f.Providers[name].API, "openai", "anthropic"); err != nil {
+			return fmt.Errorf("providers.%s: %w", name, err)
+		}
+	}
 	return errors.Join(oneOf("edits", f.Edits, "review", "ask"), oneOf("delivery", f.Delivery, "steer", "followUp"))
+}
+
+func oneOf(key, value string, allowed ...string) error {
+	if value != "" && !slices.Contains(allowed, value) {
+		return fmt.Errorf("%s is %q; it must be %s", key, value, strings.Join(allowed, " or "))
+	}
+	return nil
 }
 
 // mcpTimeoutMax is the longest that one call may be allowed to take, in seconds.
@@ -291,6 +327,10 @@ func (c *Config) narrow(f *File, source string) {
 	if len(f.Providers) > 0 {
 		drop("providers")
 		f.Providers = nil
+	}
+	if len(f.Models) > 0 { // addresses would get keys and code; prices and windows are what budgets count with
+		drop("models")
+		f.Models = nil
 	}
 	if len(f.MCP) > 0 {
 		drop("mcp")

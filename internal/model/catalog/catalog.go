@@ -4,7 +4,9 @@
 //
 // Resolve turns a name (provider/name, an alias, or "" for the default) into a
 // model that can be called. List shows every model known here with the reason
-// why it is available or not.
+// why it is available or not. What is known of a model comes from a dated table
+// (known.go), is corrected by what its server says, and overridden by the
+// settings.
 //
 // # What it doesn't do
 //
@@ -15,8 +17,16 @@
 //   - CATALOG-1 The default is deterministic: the first of the configured
 //     name, ANTHROPIC_API_KEY, OPENAI_API_KEY, GROQ_API_KEY, a local server with
 //     a tool-capable model, builtin. TestDefaultOrder.
-//   - CATALOG-2 A local server that doesn't answer costs at most the named
-//     probe time, once a while. TestProbeIsBounded.
+//   - CATALOG-2 A server that doesn't answer costs at most the named probe time,
+//     once a while. TestProbeIsBounded.
+//   - CATALOG-3 A context window is known or zero, never assumed.
+//     TestUnknownWindow.
+//   - CATALOG-4 A provider's key goes only to that provider's address or to one
+//     that the person's own settings or environment name. TestKeysStayHome.
+//
+// # Reading order
+//
+// catalog.go, clients.go, caps.go, list.go, known.go.
 package catalog
 
 import (
@@ -36,13 +46,30 @@ import (
 
 // Settings are what the person configured.
 type Settings struct {
+	Model     string // the configured one; "" = the default
 	Aliases   map[string]string
 	Providers map[string]Provider
-	Models    map[string]model.Caps // zero fields leave what is known
+	Models    map[string]Model
 }
 
-// Provider is a server that speaks chat completions.
-type Provider struct{ BaseURL, KeyEnv string }
+// Provider is a server of models.
+type Provider struct {
+	BaseURL, KeyEnv string
+	API             string // APIOpenAI, APIAnthropic; "" = by the provider's name, else APIOpenAI
+}
+
+// The APIs that a provider may speak.
+const (
+	APIOpenAI    = "openai"
+	APIAnthropic = "anthropic"
+)
+
+// Model is what the person says of a model; zero fields leave what is known.
+type Model struct {
+	model.Caps
+	Tools, Images *bool    // over those of Caps
+	Server        Provider // an address of its own, over its provider's
+}
 
 // Resolved is a model that can be called.
 type Resolved struct {
@@ -73,16 +100,18 @@ type Catalog struct {
 	settings Settings
 	env      func(string) string
 	detect   func(context.Context) []openai.Local
+	ask      func(context.Context, string) ([]openai.Found, error) // a server, of its models
 
 	mu      sync.Mutex
-	clients map[string]*openai.Client // by provider
+	clients map[string]client // by provider, or by model where it has an address of its own
 	local   []openai.Local
 	probed  time.Time
+	said    map[string]said // by provider
 }
 
 // New makes a catalog. Nothing is asked of any server yet.
 func New(s Settings) *Catalog {
-	c := &Catalog{settings: s, env: os.Getenv, clients: map[string]*openai.Client{}}
+	c := &Catalog{settings: s, env: os.Getenv, clients: map[string]client{}, said: map[string]said{}}
 	c.detect = func(ctx context.Context) []openai.Local {
 		return openai.Detect(ctx, openai.DetectOptions{
 			OllamaHost:  cmp.Or(s.Providers[openai.ProviderOllama].BaseURL, c.env("OLLAMA_HOST")),
@@ -90,6 +119,7 @@ func New(s Settings) *Catalog {
 			LlamaCppKey: c.env(s.Providers[openai.ProviderLlamaCpp].KeyEnv),
 		})
 	}
+	c.ask = c.askServer
 	return c
 }
 
@@ -98,30 +128,67 @@ func New(s Settings) *Catalog {
 var hosted = []struct {
 	provider, keyEnv, baseEnv, model string
 }{
-	{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "gpt-5.1"},
+	{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "claude-sonnet-5-5"},
+	{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "gpt-6-sol"},
 	{"groq", "GROQ_API_KEY", "GROQ_BASE_URL", "llama-3.3-70b-versatile"},
 }
 
 // Resolve finds a model. "" is the default.
 func (c *Catalog) Resolve(ctx context.Context, name string) (Resolved, error) {
-	if name == "" {
-		name = c.defaultName(ctx)
-	}
-	if target, ok := c.settings.Aliases[name]; ok {
-		name = target
-	}
+	name = c.target(ctx, name)
 	if name == builtin.Name {
 		return Resolved{Name: builtin.Name, ID: builtin.Name, Model: builtin.New(), Caps: builtin.Caps()}, nil
 	}
 	provider, id, ok := strings.Cut(name, "/")
 	if !ok || id == "" {
-		return Resolved{}, &NoModelError{Message: fmt.Sprintf("there is no model %q", name), Hint: "write provider/name, such as ollama/qwen3:8b; /model lists what is there"}
+		return Resolved{}, c.noModel(ctx, fmt.Sprintf("there is no model %q", name))
 	}
-	client, err := c.client(provider)
+	m, err := c.client(ctx, provider, name)
 	if err != nil {
 		return Resolved{}, err
 	}
-	return Resolved{Name: name, ID: id, Model: client, Caps: c.caps(ctx, name)}, nil
+	return Resolved{Name: name, ID: id, Model: m, Caps: c.caps(ctx, name)}, nil
+}
+
+// aliasDepth is how often an alias may name another.
+const aliasDepth = 4
+
+// target is the model that a name stands for.
+func (c *Catalog) target(ctx context.Context, name string) string {
+	for range aliasDepth {
+		switch to, ok := c.settings.Aliases[name]; {
+		case name == "":
+			name = c.defaultName(ctx)
+		case ok:
+			name = to
+		case builtinAliases[name] != "":
+			name = builtinAliases[name]
+		case name == "small" || name == "large":
+			name = c.sized(ctx, name)
+		default:
+			return name
+		}
+	}
+	return name
+}
+
+// sized is the small or the large model beside the one in use: of the same
+// provider; a server with one model has only that.
+func (c *Catalog) sized(ctx context.Context, size string) string {
+	base := c.settings.Model
+	if base == "" || base == size {
+		base = c.defaultName(ctx)
+	}
+	if to, ok := c.settings.Aliases[base]; ok && to != size {
+		base = to
+	}
+	base = cmp.Or(builtinAliases[base], base)
+	provider, _, _ := strings.Cut(base, "/")
+	s := sizes[provider]
+	if size == "small" {
+		return cmp.Or(s.small, base)
+	}
+	return cmp.Or(s.large, base)
 }
 
 // defaultName is the first model that can be used.
@@ -139,82 +206,18 @@ func (c *Catalog) defaultName(ctx context.Context) string {
 	return builtin.Name
 }
 
-// client is the connection to a provider, made once.
-func (c *Catalog) client(provider string) (*openai.Client, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if have, ok := c.clients[provider]; ok {
-		return have, nil
-	}
-	cfg, err := c.config(provider)
-	if err != nil {
-		return nil, err
-	}
-	client, err := openai.New(cfg)
-	if err != nil {
-		return nil, &NoModelError{Message: err.Error(), Hint: "set base_url of the provider in the settings"}
-	}
-	c.clients[provider] = client
-	return client, nil
-}
+// namedMax is how many models an error lists.
+const namedMax = 8
 
-func (c *Catalog) config(provider string) (openai.Config, error) {
-	cfg := openai.Config{Provider: provider, Caps: func(name string) model.Caps { return c.caps(context.Background(), provider+"/"+name) }}
-	for _, h := range hosted {
-		if h.provider == provider {
-			cfg.KeyName, cfg.BaseURL = h.keyEnv, c.env(h.baseEnv)
+// noModel is the error for a name that means nothing: it lists what there is.
+func (c *Catalog) noModel(ctx context.Context, message string) error {
+	var usable []string
+	for _, m := range c.List(ctx) {
+		if m.Available && len(usable) < namedMax {
+			usable = append(usable, m.Name)
 		}
 	}
-	set, known := c.settings.Providers[provider]
-	if known {
-		cfg.BaseURL, cfg.KeyName = cmp.Or(set.BaseURL, cfg.BaseURL), cmp.Or(set.KeyEnv, cfg.KeyName)
-	}
-	if provider == openai.ProviderOllama && cfg.BaseURL == "" {
-		cfg.BaseURL = c.env("OLLAMA_HOST")
-	}
-	if cfg.KeyName != "" {
-		cfg.APIKey = c.env(cfg.KeyName)
-	}
-	switch provider {
-	case openai.ProviderOpenAI, openai.ProviderGroq:
-		if cfg.APIKey == "" && cfg.BaseURL == "" {
-			return cfg, &NoModelError{Message: provider + " has no key", Hint: "set " + cfg.KeyName}
-		}
-	case openai.ProviderOllama, openai.ProviderLlamaCpp, openai.ProviderVLLM:
-	default:
-		if !known || set.BaseURL == "" {
-			return cfg, &NoModelError{Message: fmt.Sprintf("there is no provider %q", provider), Hint: fmt.Sprintf("configure it: [providers.%s] base_url = \"…\"", provider)}
-		}
-	}
-	return cfg, nil
-}
-
-// caps is what is known of a model: the built-in table, corrected by what a
-// local server said, overridden by the settings.
-func (c *Catalog) caps(ctx context.Context, name string) model.Caps {
-	k := known(name)
-	for _, l := range c.localsIfKnown(ctx, name) {
-		for _, f := range l.Models {
-			if l.Provider+"/"+f.Name == name {
-				k = f.Caps
-				k.Local = true
-			}
-		}
-	}
-	o := c.settings.Models[name]
-	k.ContextWindow = cmp.Or(o.ContextWindow, k.ContextWindow)
-	k.OutputLimit = cmp.Or(o.OutputLimit, k.OutputLimit)
-	k.USDPerMIn = cmp.Or(o.USDPerMIn, k.USDPerMIn)
-	k.USDPerMOut = cmp.Or(o.USDPerMOut, k.USDPerMOut)
-	return k
-}
-
-// localsIfKnown asks the local servers only about their own models.
-func (c *Catalog) localsIfKnown(ctx context.Context, name string) []openai.Local {
-	if strings.HasPrefix(name, openai.ProviderOllama+"/") || strings.HasPrefix(name, openai.ProviderLlamaCpp+"/") {
-		return c.locals(ctx)
-	}
-	return nil
+	return &NoModelError{Message: message, Hint: "there are " + strings.Join(usable, ", ") + "; any other as provider/name, such as ollama/qwen3:8b, or an alias of the settings; /model says what keeps the rest from being used"}
 }
 
 // locals are the models that servers on this machine offer now.
@@ -227,63 +230,6 @@ func (c *Catalog) locals(ctx context.Context) []openai.Local {
 	return c.local
 }
 
-// List shows every model, the usable ones of each provider first.
-func (c *Catalog) List(ctx context.Context) []Info {
-	var out []Info
-	aliases := map[string]string{}
-	for alias, target := range c.settings.Aliases {
-		if old, ok := aliases[target]; !ok || alias < old {
-			aliases[target] = alias
-		}
-	}
-	add := func(name string, available bool, why string) {
-		out = append(out, Info{Name: name, Alias: aliases[name], Available: available, Why: why, Caps: c.caps(ctx, name)})
-	}
-	for _, h := range hosted {
-		name := h.provider + "/" + h.model
-		if c.env(h.keyEnv) != "" {
-			add(name, true, h.keyEnv+" is set")
-		} else {
-			add(name, false, "set "+h.keyEnv)
-		}
-	}
-	for _, l := range c.locals(ctx) {
-		for _, f := range l.Models {
-			switch {
-			case !f.Chat:
-			case f.Caps.Tools:
-				add(l.Provider+"/"+f.Name, true, "served on this machine")
-			default:
-				add(l.Provider+"/"+f.Name, true, "served on this machine, without tools")
-			}
-		}
-		if len(l.Models) == 0 {
-			why := "no models"
-			if l.Err != nil {
-				why = l.Err.Error()
-			}
-			out = append(out, Info{Name: l.Provider + "/…", Why: why + "; " + howToStart[l.Provider]})
-		}
-	}
-	for _, target := range c.settings.Aliases {
-		if !slices.ContainsFunc(out, func(i Info) bool { return i.Name == target }) {
-			_, err := c.Resolve(ctx, target)
-			why := "configured"
-			if err != nil {
-				why = err.Error()
-			}
-			add(target, err == nil, why)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Info) int { return cmp.Compare(a.Name, b.Name) })
-	return append(out, Info{Name: builtin.Name, Alias: aliases[builtin.Name], Available: true, Why: "offline and rule-based: finds, explains by quoting, edits mechanically", Caps: builtin.Caps()})
-}
-
-var howToStart = map[string]string{
-	openai.ProviderOllama:   "start ollama, then: ollama pull qwen3:8b",
-	openai.ProviderLlamaCpp: "start llama-server --jinja on port 8080",
-}
-
 // Close drops idle connections.
 func (c *Catalog) Close() {
 	c.mu.Lock()
@@ -291,4 +237,8 @@ func (c *Catalog) Close() {
 	for _, client := range c.clients {
 		client.Close()
 	}
+}
+
+func isLocal(provider string) bool {
+	return slices.Contains([]string{openai.ProviderOllama, openai.ProviderLlamaCpp}, provider)
 }
