@@ -240,10 +240,15 @@ func (a *ask) greet() error {
 	if a.index.State == "" {
 		a.index = status.Index
 	}
-	if a.index.State == indexing && a.screen == nil && !a.cmd.JSON {
-		fmt.Fprintln(a.s.err, "indexing the folder; the first time takes longest")
-	}
-	if err := a.until(func() bool { return a.index.State != indexing }); err != nil {
+	begun, silent := time.Now(), a.screen == nil && !a.cmd.JSON
+	err = a.until(func() bool {
+		if silent && a.index.State == indexing && time.Since(begun) > patience {
+			fmt.Fprintln(a.s.err, "indexing the folder; the first time takes longest")
+			silent = false
+		}
+		return a.index.State != indexing
+	})
+	if err != nil {
 		return err
 	}
 	if a.index.State == "degraded" {
@@ -253,6 +258,10 @@ func (a *ask) greet() error {
 }
 
 const indexing = "indexing"
+
+// patience is how long a terminal without a screen of its own waits for the
+// index before it is told why.
+const patience = time.Second
 
 // openSession finds or makes the session, and takes its present state.
 func (a *ask) openSession() error {
