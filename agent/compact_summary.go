@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -370,7 +369,7 @@ func (s *summariser) each(ctx context.Context, chunks []string) ([]string, error
 		}
 		text, err := s.ask(ctx, first+*i+1, chunks[*i])
 		if err != nil {
-			cancel() // the rest would be for nothing
+			s.t.e.world.giveUp(cancel) // the rest would be for nothing
 		}
 		return reply{text, err}
 	})
@@ -399,11 +398,11 @@ func (s *summariser) ask(ctx context.Context, n int, text string) (string, error
 	req := model.Request{Model: s.m.ID, MaxTokens: summaryLimit * 2, Temperature: &zero,
 		Messages: []model.Message{{Role: model.RoleSystem, Text: promptSummarise}, {Role: model.RoleUser, Text: text}}}
 	begun := time.Now()
-	r, err := model.Collect(s.m.Name, s.m.Model.Stream(ctx, req))
+	r, err := model.Collect(s.m.Name, s.m.Model.Stream(context.WithValue(ctx, planOfCall{}, plan.PlanID), req))
 	if err != nil {
 		return "", err
 	}
-	body, err := json.Marshal(map[string]any{"round": 0, "planId": plan.PlanID, "model": s.m.Name, "request": req,
+	body, err := plainJSON(map[string]any{"round": 0, "planId": plan.PlanID, "model": s.m.Name, "request": req,
 		"response": map[string]any{"text": r.Text, "finish": r.Done.Finish, "usage": r.Done.Usage}})
 	if err != nil {
 		return "", err
@@ -413,7 +412,7 @@ func (s *summariser) ask(ctx context.Context, n int, text string) (string, error
 		return "", storeError(err)
 	}
 	u := r.Done.Usage
-	if err := s.t.record(ctx, cycle.UsageReported{RunID: s.run.ID, TurnID: s.run.TurnID, PlanID: plan.PlanID, Model: s.m.Name, Estimated: plan.Budget.Estimated,
+	if err := s.t.record(context.WithoutCancel(ctx), cycle.UsageReported{RunID: s.run.ID, TurnID: s.run.TurnID, PlanID: plan.PlanID, Model: s.m.Name, Estimated: plan.Budget.Estimated,
 		Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CostUSD: cost(s.m.Caps, u), Reported: u.Reported,
 		MS: time.Since(begun).Milliseconds(), Time: e.now()}); err != nil {
 		return "", err

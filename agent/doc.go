@@ -31,10 +31,13 @@
 //   - AGENT-6 A fork sees what its parent was at the fork point, and touches no
 //     file of the person's until it is adopted: TestForkHistory,
 //     TestForkIsIsolatedUntilAdopted.
+//   - AGENT-7 A run is a function of its branch's log and of what comes through
+//     world.go: driven again from a recording it makes the same events, requests
+//     and hunks: TestRecordedRuns. No export holds a secret: TestExportHasNoSecrets.
 //
 // # Reading order
 //
 // api.go (what can be asked), submit.go, timeline.go, effect_prepare.go with
 // context.go and compact.go, effect_model.go, effect_tools.go, review.go, control.go,
-// branches.go.
+// branches.go; then world.go, recording.go, tape.go, conduct.go, replay.go.
 package agent

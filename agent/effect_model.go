@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -157,10 +158,32 @@ func (t *timeline) newCalls(r run.Run, calls []model.Call) []run.NewCall {
 		case !json.Valid(c.Args):
 			n.Args = json.RawMessage("{}")
 			n.Refusal = "the arguments are no JSON; send a JSON object that fits the tool's schema"
+		default:
+			n.Args = compacted(c.Args)
 		}
 		out = append(out, n)
 	}
 	return out
+}
+
+// compacted is JSON without spaces, as the log keeps it: what is sent to the
+// model again must not depend on whether the process was restarted.
+func compacted(args json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, args) != nil {
+		return args
+	}
+	return b.Bytes()
+}
+
+// plainJSON is JSON in which nothing is escaped for HTML: raw JSON in it keeps
+// its bytes.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Backoff of failed model calls.
@@ -172,7 +195,7 @@ const (
 
 // failedCall is a failed model call as an input: whether and when to try again.
 func (t *timeline) failedCall(fx run.CallModel, err error) run.Failed {
-	f := run.Failed{At: t.e.now(), Epoch: fx.Epoch, Kind: "internal", Message: err.Error()}
+	f := run.Failed{At: t.e.now(), Epoch: fx.Epoch, Kind: kindInternal, Message: err.Error()}
 	var e *model.Error
 	if !errors.As(err, &e) {
 		return f
@@ -196,7 +219,7 @@ func cost(c model.Caps, u model.Usage) float64 {
 
 // storeRound keeps a raw request, and its reply once there is one.
 func (t *timeline) storeRound(ctx context.Context, fx run.CallModel, name string, req model.Request, reply any) error {
-	body, err := json.Marshal(map[string]any{"round": fx.Run.Calls, "planId": fx.PlanID, "model": name, "request": req, "response": reply})
+	body, err := plainJSON(map[string]any{"round": fx.Run.Calls, "planId": fx.PlanID, "model": name, "request": req, "response": reply})
 	if err != nil {
 		return err
 	}

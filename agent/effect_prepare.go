@@ -83,8 +83,12 @@ func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
 	t.post(out)
 }
 
+// kindInternal is the kind of failures that are neither a model's nor of our
+// own codes.
+const kindInternal = "internal"
+
 func failedPreparing(at time.Time, epoch int, err error) run.Failed {
-	f := run.Failed{At: at, Epoch: epoch, Kind: "internal", Message: err.Error()}
+	f := run.Failed{At: at, Epoch: epoch, Kind: kindInternal, Message: err.Error()}
 	var e *Error
 	if errors.As(err, &e) {
 		f.Kind = string(e.Code)

@@ -135,6 +135,12 @@ func (g *rig) model(r reply) model.Model {
 		g.mu.Unlock()
 		return func(yield func(model.Delta, error) bool) {
 			text, calls := r(n, req)
+			if text, ok := strings.CutPrefix(text, "CUT "); ok { // the connection breaks after some words
+				if yield(model.Delta{Text: text}, nil) {
+					yield(model.Delta{}, &model.Error{Kind: model.CutOff, Model: "test/small", Message: "the stream ended without a finish", RetryAfter: time.Millisecond})
+				}
+				return
+			}
 			if ctx.Err() != nil {
 				yield(model.Delta{}, ctx.Err())
 				return

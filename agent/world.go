@@ -41,9 +41,15 @@ type world interface {
 	ask(ctx context.Context, r run.Run, q tools.Question) (a tools.Answer, always string, unasked error)
 	// wait is false when ctx ended first.
 	wait(ctx context.Context, d time.Duration) bool
+	// giveUp cancels what is under way beside something that failed.
+	giveUp(context.CancelFunc)
 	// pace is the time between two streamed pieces of a reply.
 	pace() time.Duration
 }
+
+// planOfCall is the key of the plan's id in the context of a summary's call:
+// the text alone does not tell two attempts apart.
+type planOfCall struct{}
 
 // live is the world itself.
 type live struct{ e *Engine }
@@ -101,6 +107,8 @@ func (live) wait(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+func (live) giveUp(cancel context.CancelFunc) { cancel() }
 
 func (live) pace() time.Duration { return deltaEvery * time.Millisecond }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -124,12 +125,21 @@ func (c searchCmd) Run(ctx context.Context, s streams) error {
 }
 
 type replayCmd struct {
-	Plan string `arg:"" help:"The plan's id, or its beginning."`
+	Plan string `arg:"" optional:"" help:"The plan's id, or its beginning."`
+	Run_ string `name:"run" placeholder:"RUN|FILE" help:"Drive a whole run again instead: its id, or a file that export wrote."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
-// Run builds a plan again.
+// Run builds a plan again, or drives a run again.
 func (c replayCmd) Run(ctx context.Context, s streams) error {
+	switch {
+	case c.Run_ != "" && c.Plan != "":
+		return errors.New("replay takes a plan or --run, not both")
+	case c.Run_ != "":
+		return replayRun(ctx, s, c.Run_, c.JSON)
+	case c.Plan == "":
+		return errors.New("replay needs a plan's id, or --run with a run's id or an exported file")
+	}
 	return withEngine(ctx, s, options{still: true}, func(h *house) error {
 		same, diff, err := h.engine.Replay(ctx, c.Plan)
 		if err != nil {

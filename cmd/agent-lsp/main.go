@@ -41,7 +41,8 @@ type cli struct {
 	Search   searchCmd   `cmd:"" help:"Search the current folder; prints the RetrievalSet."`
 	Plan     planCmd     `cmd:"" help:"Show what would be sent for a task, or plan candidates from standard input."`
 	Cycle    cycleCmd    `cmd:"" help:"Project an event log from standard input into request cycles."`
-	Replay   replayCmd   `cmd:"" help:"Build a stored plan again and say whether it is identical."`
+	Replay   replayCmd   `cmd:"" help:"Build a stored plan, or drive a whole run, again and say whether it is identical."`
+	Export   exportCmd   `cmd:"" help:"Write a run into one file, secrets taken out, that replays on any machine."`
 	Diff     diffCmd     `cmd:"" help:"Say what differs between two plans, and why."`
 	Trace    traceCmd    `cmd:"" help:"Show what ran in a turn."`
 	Sessions sessionsCmd `cmd:"" help:"List the sessions of the current folder."`

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,7 +21,7 @@ func (s *Store) Append(ctx context.Context, session, branch string, events ...cy
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
 	for _, e := range events {
-		body, err := json.Marshal(e)
+		body, err := encode(e)
 		if err != nil {
 			return fmt.Errorf("event %s can't be encoded: %w", e.Type(), err)
 		}
@@ -32,6 +33,17 @@ func (s *Store) Append(ctx context.Context, session, branch string, events ...cy
 		return fmt.Errorf("the event log can't be written: %w", err)
 	}
 	return nil
+}
+
+// encode writes an event as it will be read: raw JSON in it, such as a call's
+// arguments, must not come back with other bytes than a model sent, so nothing
+// is escaped for HTML.
+func encode(e cycle.Event) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(e)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Stored is an event with its place in the file.
@@ -95,4 +107,35 @@ func (s *Store) page(ctx context.Context, session, branch string, after int64) (
 func (s *Store) Count(ctx context.Context, session, branch, kind string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM events WHERE session = ? AND branch = ? AND type = ?", session, branch, kind).Scan(&n)
 	return n, err
+}
+
+// RunRef names a run and where its log is.
+type RunRef struct{ Session, Branch, Run string }
+
+// FindRun finds a run by its id, or by the beginning of one; "" is the latest.
+func (s *Store) FindRun(ctx context.Context, id string) (RunRef, error) {
+	rows, err := s.db.QueryContext(ctx, `
+		SELECT session, branch, run FROM (SELECT id, session, branch, json_extract(CAST(body AS TEXT), '$.runId') AS run FROM events WHERE type = 'agent-lsp/run-queued')
+		WHERE substr(run, 1, length(?1)) = ?1 ORDER BY run = ?1 DESC, id DESC LIMIT 2`, id)
+	if err != nil {
+		return RunRef{}, fmt.Errorf("the event log can't be searched: %w", err)
+	}
+	defer rows.Close()
+	var found []RunRef
+	for rows.Next() {
+		var r RunRef
+		if err := rows.Scan(&r.Session, &r.Branch, &r.Run); err != nil {
+			return RunRef{}, err
+		}
+		found = append(found, r)
+	}
+	switch {
+	case rows.Err() != nil:
+		return RunRef{}, rows.Err()
+	case len(found) == 0:
+		return RunRef{}, fmt.Errorf("run %q: %w", id, ErrNotFound)
+	case id != "" && len(found) > 1 && found[0].Run != id && found[1].Run != found[0].Run:
+		return RunRef{}, fmt.Errorf("run %q is the beginning of several: %w", id, ErrNotFound)
+	}
+	return found[0], nil
 }
