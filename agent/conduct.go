@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/cycle"
@@ -34,7 +35,10 @@ type drive struct {
 
 // stallAfter is how long nothing that fits may come before a replay gives up:
 // nobody tells that an outcome will never come.
-const stallAfter = 20 * time.Second
+const (
+	stallAfter  = 20 * time.Second
+	unlikeAfter = 300 * time.Millisecond // when a recording is made anew: then what isn't in it counts too
+)
 
 func (w *tape) drive(t *timeline) {
 	defer t.e.running.Done()
@@ -62,14 +66,18 @@ func (c *conductor) conduct() {
 	case <-c.t.e.closing:
 		return
 	}
-	stall := time.NewTimer(stallAfter)
+	patience := stallAfter
+	if c.w.loose {
+		patience = unlikeAfter
+	}
+	stall := time.NewTimer(patience)
 	defer stall.Stop()
 	for c.w.at < len(c.w.want) {
 		if req, ok := c.turn(); ok {
 			if !c.carryOut(req) {
 				return
 			}
-			stall.Reset(stallAfter)
+			stall.Reset(patience)
 			continue
 		}
 		select {
@@ -79,6 +87,11 @@ func (c *conductor) conduct() {
 			c.out.stopped = "it was cancelled"
 			return
 		case <-stall.C:
+			if c.w.loose {
+				c.unlike()
+				stall.Reset(patience)
+				continue
+			}
 			c.out.stopped = fmt.Sprintf("event %d, %s, did not come again%s", c.w.at+1, c.w.want[c.w.at].Type(), c.instead())
 			return
 		}
@@ -156,12 +169,19 @@ func (c *conductor) try(req request) (events []cycle.Event, effects int) {
 func (c *conductor) person(want cycle.Event) (request, bool) {
 	e, t := c.t.e, c.t
 	switch want := want.(type) {
-	case cycle.Submitted, cycle.FollowUpQueued:
+	case cycle.Submitted:
+		if want.Continues == "" {
+			return request{input: c.message(want)}, true
+		}
 		if c.asked != c.w.at {
 			c.asked = c.w.at
-			c.send(want)
+			c.goOn(want)
 		}
 		return request{}, false
+	case cycle.FollowUpQueued:
+		return request{input: run.Submit{At: e.now(), ID: want.ID, TurnID: want.TurnID, RunID: want.RunID, Text: want.Text, Delivery: cycle.DeliveryFollowUp, Submitted: want.Submitted}}, true
+	case cycle.UsageReported: // of a call beside the conversation, whose answer is in the recording
+		return fact(want), want.Call == 0 && want.PlanID == ""
 	case cycle.ControlDone, cycle.CommandAnswered, cycle.SettingChanged, cycle.PinChanged, cycle.BranchForked:
 		return fact(want), true
 	case cycle.TurnDone:
@@ -247,50 +267,43 @@ func (c *conductor) crash() {
 }
 
 // background calls the engine as a client does; the input comes by the inbox.
-func (c *conductor) background(f func(context.Context) error) {
+func (c *conductor) background(f func(context.Context)) {
 	e := c.t.e
 	e.running.Add(1)
 	go func() {
 		defer e.running.Done()
-		if err := f(e.base); err != nil {
-			c.w.differ(Difference{What: "input", Detail: err.Error()})
-		}
+		f(e.base)
 	}()
 }
 
-// send sends a recorded message again.
-func (c *conductor) send(want cycle.Event) {
-	p := SubmitParams{SessionID: c.t.session, BranchID: c.t.branch}
-	var sub cycle.Submitted
-	switch want := want.(type) {
-	case cycle.FollowUpQueued:
-		sub, p.Input, p.Delivery = want.Submitted, want.Text, string(cycle.DeliveryFollowUp)
-	case cycle.Submitted:
-		sub = want
-		m, ok := c.w.next(func(e cycle.Event) bool { m, ok := e.(cycle.UserMessage); return ok && m.ID == want.MessageID }).(cycle.UserMessage)
-		if ok {
-			p.Input, p.Delivery = m.Text, string(m.Delivery)
+// message is a recorded message as it came to the machine.
+func (c *conductor) message(sub cycle.Submitted) run.Submit {
+	in := run.Submit{At: c.t.e.now(), ID: sub.MessageID, TurnID: sub.TurnID, Submitted: sub, Model: c.w.rec.Model, Max: c.w.rec.Max, IssueID: sub.IssueID}
+	for i := 1; i <= messageEvents; i++ {
+		switch e := c.after(i).(type) {
+		case cycle.Classified:
+			in.Classified = &e
+		case cycle.UserMessage:
+			in.Text, in.Delivery = e.Text, e.Delivery
+			if q, ok := c.after(i + 1).(cycle.RunQueued); ok {
+				in.RunID, in.Model, in.Max = q.RunID, q.Model, q.Max
+			}
+			return in
 		}
 	}
-	if sub.Continues != "" {
-		done, _ := c.w.next(func(e cycle.Event) bool { _, ok := e.(cycle.ControlDone); return ok }).(cycle.ControlDone)
-		c.background(func(ctx context.Context) error {
-			c.t.e.Control(ctx, nobody{}, requestOf(done, commandResume, sub.Continues, nil))
-			return nil
-		})
-		return
-	}
-	if ref := archivedInput(p.Input); c.w.rec.Archive[ref] != "" {
-		p.Input = c.w.rec.Archive[ref]
-	}
-	durable := !sub.OneOff
-	p.Source, p.Mode, p.Edits, p.IssueID, p.ClientRequestID, p.Durable = sub.Source, sub.Mode, sub.Edits, sub.IssueID, sub.ClientRequestID, &durable
-	var extra submitExtra
-	if len(sub.Extra) > 0 {
-		_ = json.Unmarshal(sub.Extra, &extra) // written by Submit
-	}
-	p.Attachments, p.Focus, p.Environment = extra.Attachments, extra.Focus, extra.Environment
-	c.background(func(ctx context.Context) error { _, err := c.t.e.Submit(ctx, &p); return err })
+	return in
+}
+
+// messageEvents is how many events at most a message is written down with.
+const messageEvents = 4
+
+// goOn takes an interrupted run up again, as the control did that the recording
+// has next.
+func (c *conductor) goOn(sub cycle.Submitted) {
+	done, _ := c.w.next(func(e cycle.Event) bool { _, ok := e.(cycle.ControlDone); return ok }).(cycle.ControlDone)
+	c.background(func(ctx context.Context) {
+		c.t.e.Control(ctx, nobody{}, requestOf(done, commandResume, sub.Continues, nil))
+	})
 }
 
 // control sends a recorded control again.
@@ -312,7 +325,7 @@ func (c *conductor) control(done cycle.ControlDone, in run.Input) {
 		}
 	}
 	raw := requestOf(done, command, c.t.state.Run.ID, payload)
-	c.background(func(ctx context.Context) error { c.t.e.Control(ctx, nobody{}, raw); return nil })
+	c.background(func(ctx context.Context) { c.t.e.Control(ctx, nobody{}, raw) })
 }
 
 // requestOf is the REQUEST that a RESULT answers.
@@ -333,6 +346,10 @@ func requestOf(done cycle.ControlDone, command, runID string, payload map[string
 // the replay can't go on from there.
 func (c *conductor) carryOut(req request) bool {
 	events := c.t.handle(req)
+	if c.w.loose {
+		c.renew(events)
+		return true
+	}
 	for i, e := range events {
 		want := c.after(i)
 		if want == nil { // the recording ends within what was written at once
@@ -354,6 +371,32 @@ func (c *conductor) carryOut(req request) bool {
 	return true
 }
 
+// unlike goes on where the program does other things than when it was recorded:
+// what waits is carried out, or else what does not come is passed over.
+func (c *conductor) unlike() {
+	for i, req := range c.waiting {
+		if events, _ := c.try(req); len(events) > 0 {
+			c.renew(c.t.handle(c.take(i)))
+			return
+		}
+	}
+	c.w.mu.Lock()
+	c.w.at++
+	c.w.mu.Unlock()
+}
+
+// renew takes events into a recording that is made anew.
+func (c *conductor) renew(events []cycle.Event) {
+	c.out.events = append(c.out.events, events...)
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	for _, e := range events {
+		if c.w.at < len(c.w.want) && c.w.want[c.w.at].Type() == e.Type() {
+			c.w.at++
+		}
+	}
+}
+
 // keyOf tells which event of the recording another may be meant to be.
 func (c *conductor) keyOf(e cycle.Event) string {
 	key := e.Type()
@@ -365,7 +408,7 @@ func (c *conductor) keyOf(e cycle.Event) string {
 	case cycle.PermissionAnswered:
 		key += e.CallID
 	case cycle.UsageReported:
-		key += itoa(e.Call)
+		key += strconv.Itoa(e.Call)
 		if e.Call == 0 && !c.w.loose { // of summaries, several of which may be under way
 			key += e.PlanID
 		}

@@ -266,7 +266,7 @@ func (e *Engine) gatherPlans(ctx context.Context, rec *Recording, own []cycle.Ev
 		case cycle.PlanMade:
 			err = add(ev.PlanID, ev.Call)
 		case cycle.UsageReported:
-			if ev.Call == 0 { // of a summary
+			if ev.Call == 0 && ev.PlanID != "" { // of a summary
 				err = add(ev.PlanID, 0)
 			}
 		}

@@ -33,7 +33,7 @@ type Replayed struct {
 
 // Difference is one thing that did not come out as recorded.
 type Difference struct {
-	What     string `json:"what"`             // event, request, edit, input
+	What     string `json:"what"`             // event, request, edit
 	Number   int    `json:"number,omitempty"` // of the event in the run, or of the model call; from 1
 	Type     string `json:"type,omitempty"`   // of the event
 	Field    string `json:"field,omitempty"`

@@ -106,7 +106,7 @@ func TestRecordedRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !out.Identical || out.Events < 10 {
-				t.Errorf("%s", out.Text())
+				t.Errorf("%s\nwhere this is meant: go test ./agent -run TestRecordedRuns -update-runs, and look at the difference", out.Text())
 			}
 		})
 	}

@@ -88,8 +88,6 @@ func (w *tape) newID(prefix string) string {
 			id = map[string]string{"m": e.ID, "t": e.TurnID, "r": e.RunID}[prefix]
 		case cycle.RunQueued:
 			id = map[string]string{"r": e.RunID}[prefix]
-		case cycle.UserMessage:
-			id = map[string]string{"in": archivedInput(e.Text)}[prefix]
 		case cycle.AgentOutput:
 			if e.Output != cycle.OutputToolCall {
 				id = map[string]string{"o": strings.TrimSuffix(e.ID, e.ID[strings.LastIndexByte(e.ID, '.')+1:])}[prefix]
@@ -128,6 +126,19 @@ func (w *tape) surroundings(_ context.Context, t *timeline, r run.Run) (surround
 	w.e.estimator = p.Surroundings.Estimator
 	w.e.mu.Unlock()
 	return *p.Surroundings, nil
+}
+
+// route is where the turn went. Whether a model was asked for it is not asked
+// again: what it cost is a fact of the recording.
+func (w *tape) route(ctx context.Context, t *timeline, r run.Run) (cycle.Routed, error) {
+	e := w.next(func(e cycle.Event) bool { x, ok := e.(cycle.Routed); return ok && x.RunID == r.ID })
+	if x, ok := e.(cycle.Routed); ok {
+		return x, nil
+	}
+	if w.loose { // it was recorded before there were routes
+		return t.findRoute(ctx, r)
+	}
+	return cycle.Routed{}, errNotRecorded
 }
 
 // failure is the failure that comes next in the recording.
@@ -330,6 +341,9 @@ func (w *tape) stream(ctx context.Context, req model.Request) iter.Seq2[model.De
 	nth := w.streams
 	w.mu.Unlock()
 	call, pieces, end := w.section(nth)
+	if said := w.reply(call).Text; len(pieces) == 0 && said != "" { // it was not shown
+		pieces = []cycle.AgentOutput{{Output: cycle.OutputAssistant, Text: said}}
+	}
 	w.compareRequest(call, req)
 	return func(yield func(model.Delta, error) bool) {
 		for _, p := range pieces {
