@@ -74,7 +74,7 @@ func (r *run) rename(it intent, n narrow) (string, bool) {
 		if rest := grepLines(got[0].text, false); len(rest) > 0 && held(out) {
 			report += fmt.Sprintf("\n`%s` still stands in %s, the first at %s:%d (edits that wait for you are not on disk yet).", old, plural(len(rest), "line"), rest[0].path, rest[0].n)
 		} else if len(rest) == 0 {
-			report += fmt.Sprintf("\nNo `%s` is left.", old)
+			report += fmt.Sprintf("\n\nNo `%s` is left.", old)
 		}
 	}
 	return report, true

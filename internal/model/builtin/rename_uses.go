@@ -250,5 +250,5 @@ func (w *renaming) leftText() string {
 		more = fmt.Sprintf("\n- … and %d more", len(list)-leftMax)
 		list = list[:leftMax]
 	}
-	return fmt.Sprintf("\nLeft as they are, %s of `%s`:\n%s%s", plural(len(w.left), "other mention"), w.old, strings.Join(list, "\n"), more)
+	return fmt.Sprintf("\n\nLeft as they are, %s of `%s`:\n%s%s", plural(len(w.left), "other mention"), w.old, strings.Join(list, "\n"), more)
 }
