@@ -442,7 +442,7 @@ func (g gathered) attachedPieces(t *transcript, x *entry) []piece {
 		case a.Missing == "" && a.Path != "":
 			text = evidenceText(snippet{rag.Item{Path: a.Path, StartLine: a.Start, EndLine: a.End}, a.Text})
 		case a.Missing == "":
-			text = fmt.Sprintf("<data source=\"%s\">\n%s\n</data>", a.Label, strings.TrimSuffix(a.Text, "\n"))
+			text = dataBlock(a.Label, strings.TrimSuffix(a.Text, "\n"))
 		}
 		out = append(out, g.make(name, contextplan.Focus, place*seqStep-attachedBefore+i, model.RoleUser, text, func(p *piece) {
 			c := &p.Candidate

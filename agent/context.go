@@ -102,7 +102,7 @@ func pieces(t *transcript, g gathered) []piece {
 	}
 	for i, pin := range g.pinned {
 		out = append(out, g.make(pin.id, contextplan.Pinned, i, model.RoleSystem,
-			fmt.Sprintf("<data source=\"pinned by the person: %s\">\n%s\n</data>", pin.label, pin.text), func(p *piece) {
+			dataBlock("pinned by the person: "+pin.label, pin.text), func(p *piece) {
 				p.Candidate.Pinned = true
 				p.Item = PlanItem{Label: pin.label, URI: pin.uri, StartLine: pin.start, EndLine: pin.end, Pinned: true}
 			}))
@@ -203,12 +203,13 @@ func (g gathered) evidenceOf(t *transcript, at int) []piece {
 // evidenceText shows a span with its line numbers, so that answers can cite them.
 func evidenceText(s snippet) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<data source=\"%s:%d-%d\">\n", s.item.Path, s.item.StartLine, s.item.EndLine)
 	for i, line := range strings.Split(strings.TrimSuffix(s.text, "\n"), "\n") {
-		fmt.Fprintf(&b, "%6d\t%s\n", s.item.StartLine+i, line)
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%6d\t%s", s.item.StartLine+i, line)
 	}
-	b.WriteString("</data>")
-	return b.String()
+	return dataBlock(fmt.Sprintf("%s:%d-%d", s.item.Path, s.item.StartLine, s.item.EndLine), b.String())
 }
 
 // entryPieces are the messages of the conversation. A reply and its results

@@ -49,6 +49,9 @@ func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
 	out := run.Prepared{Epoch: fx.Epoch}
 	err := t.tellVerdicts(ctx)
 	if err == nil {
+		err = t.tellFeedback(ctx, fx.Run)
+	}
+	if err == nil {
 		err = t.routeOf(ctx, fx.Run)
 	}
 	var around surroundings

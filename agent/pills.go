@@ -225,7 +225,7 @@ func (t *timeline) guidance(ctx context.Context, turnID string) []Instruction {
 	for _, in := range e.parts.Instructions(t.pathsOf(turnID)) {
 		text := "Instructions from " + in.Path + ". Follow them; where two differ, the later one is nearer and wins.\n" + in.Text
 		if in.Workspace && !trusted {
-			text = "<data source=\"project instructions, " + in.Path + "\">\n" + in.Text + "\n</data>"
+			text = dataBlock("project instructions, "+in.Path, in.Text)
 		}
 		out = append(out, Instruction{Path: in.Path, Text: text, Workspace: in.Workspace})
 	}

@@ -176,3 +176,46 @@ func TestRootsAndRenames(t *testing.T) {
 		t.Errorf("hunks after a rename: %+v, %v", h, err)
 	}
 }
+
+// TestHeldHunksOutliveTheirTurn: what nobody has decided when a turn ends stays
+// proposed, over the next turn and a restart: nothing is written, nothing is
+// dropped, the agent goes on from its own text, and is told what was decided.
+func TestHeldHunksOutliveTheirTurn(t *testing.T) {
+	for _, mode := range []string{"ask", "hold"} {
+		g := newRig(t, editor)
+		ctx := context.Background()
+		res := g.submit(SubmitParams{Input: "set 1 to 2", Edits: mode})
+		g.ended(res.TurnID)
+		held := func(when string) string {
+			t.Helper()
+			h, err := g.engine.Edits(ctx, &EditsParams{})
+			if err != nil || len(h.Hunks) != 1 || !h.Hunks[0].Held || !strings.Contains(h.Hunks[0].NewText, "return 2") {
+				t.Fatalf("%s, %s: %+v, %v", mode, when, h, err)
+			}
+			if !strings.Contains(g.file("a.go"), "return 1") {
+				t.Fatalf("%s, %s: it was written", mode, when)
+			}
+			return h.Hunks[0].HunkID
+		}
+		held("at the end of its turn")
+		g.turn("", "something else")
+		held("after the next turn")
+		g.restart()
+		g.open(editor)
+		id := held("after a restart")
+		g.turn("", "read")
+		if p := g.lastPrompt(); !strings.Contains(p, "return 2") {
+			t.Errorf("%s: the agent doesn't see its own text:\n%s", mode, p)
+		}
+		if _, err := g.engine.EditsResolve(ctx, &ResolveParams{HunkIDs: []string{id}, Decision: "accept"}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(g.file("a.go"), "return 2") {
+			t.Errorf("%s: accepted, and not written", mode)
+		}
+		g.turn("", "and now")
+		if p := g.lastPrompt(); !strings.Contains(p, "hunk of a.go at line 3: accept") {
+			t.Errorf("%s: the model isn't told:\n%s", mode, p)
+		}
+	}
+}

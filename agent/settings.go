@@ -17,6 +17,7 @@ type Settings struct {
 	PermissionSecs int            `toml:"permission_timeout" json:"permission_timeout"`
 	EvidenceTokens int            `toml:"evidence_tokens" json:"evidence_tokens"`
 	OutputBytes    int            `toml:"output_bytes" json:"output_bytes"`
+	Check          string         `toml:"check" json:"check"` // a command that says what is wrong
 	Allow          []string       `toml:"allow" json:"allow"`
 	Ask            []string       `toml:"ask" json:"ask"`
 	Deny           []string       `toml:"deny" json:"deny"`

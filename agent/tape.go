@@ -189,6 +189,20 @@ func (w *tape) verdicts(_ *timeline, since int) (string, int) {
 	return "", since
 }
 
+func (w *tape) feedback(_ context.Context, _ *timeline, r run.Run) string {
+	e := w.next(func(e cycle.Event) bool {
+		switch e.(type) {
+		case cycle.FeedbackTold, cycle.PlanMade, cycle.ModelFailed, cycle.IterationDropped, cycle.RunStop:
+			return true
+		}
+		return false
+	})
+	if f, ok := e.(cycle.FeedbackTold); ok && f.RunID == r.ID {
+		return f.Text
+	}
+	return ""
+}
+
 // round is the recorded model call with a plan.
 func (w *tape) round(planID string) *RecordedRound {
 	for i := range w.rec.Rounds {

@@ -41,6 +41,7 @@ type timeline struct {
 	script *transcript
 	pins   map[string]cycle.PinChanged
 	logLen int
+	checks checks       // what edits broke; see verify.go
 	copy   *workingCopy // a fork's own; nil on main, which works in the person's tree
 	// attachments are what messages brought along, by message id.
 	attachments map[string][]attached

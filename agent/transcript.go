@@ -191,6 +191,8 @@ func (t *transcript) apply(e cycle.Event) {
 		t.told = max(t.told, e.Through)
 		t.note(place, e.Text)
 		t.entries[len(t.entries)-1].words = true
+	case cycle.FeedbackTold:
+		t.note(place, e.Text)
 	case cycle.Compacted:
 		t.compactions = append(t.compactions, compaction{ref: e.Ref, summary: e.Summary, covers: e.Covers, tokens: e.Tokens, place: place})
 	}
@@ -218,7 +220,7 @@ func (x *turn) prompt(text string) string {
 		text = a.Prompt
 	}
 	if a.Data != "" {
-		text = "<data source=\"" + a.DataFrom + "\">\n" + a.Data + "\n</data>\n\n" + text
+		text = dataBlock(a.DataFrom, a.Data) + "\n\n" + text
 	}
 	return text
 }

@@ -31,6 +31,8 @@ type world interface {
 	// verdicts is what the person decided about hunks after the one with the
 	// number since, in words; last is the number of the latest.
 	verdicts(t *timeline, since int) (said string, last int)
+	// feedback is what the run's latest edits broke, in words; see verify.go.
+	feedback(ctx context.Context, t *timeline, r run.Run) string
 	// tools are what a run's model is told of.
 	tools(t *timeline, r run.Run) []model.Tool
 	// calls gives a reply's calls their ids, titles and refusals.
@@ -76,6 +78,13 @@ func (w live) verdicts(t *timeline, since int) (said string, last int) {
 	return strings.Join(lines, "\n"), last
 }
 
+func (w live) feedback(ctx context.Context, t *timeline, r run.Run) string {
+	if t.copy != nil {
+		return "" // a fork's files are in no editor and on no disk
+	}
+	return t.checks.feedback(ctx, w.e, r)
+}
+
 func (live) tools(t *timeline, r run.Run) []model.Tool { return t.toolSchemas(r) }
 
 func (live) calls(t *timeline, r run.Run, calls []model.Call) []run.NewCall {
@@ -89,7 +98,13 @@ func (w live) readOnly(tool string) bool {
 
 func (live) call(ctx context.Context, t *timeline, r run.Run, c run.Call, files tools.Files) cycle.ToolResult {
 	begun := time.Now()
+	if x, ok := t.e.parts.Tools.Get(c.Tool); ok && x.Spec().Category == tools.CategoryWrite && t.copy == nil {
+		t.checks.before(ctx, t.e, r)
+	}
 	res := t.runCall(ctx, r, c, files)
+	if res.Detail.EditID != "" {
+		t.checks.after(res.Detail.Paths)
+	}
 	return t.toolResult(ctx, c, res, time.Since(begun))
 }
 

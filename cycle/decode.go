@@ -45,5 +45,6 @@ var _ = []struct{}{
 	register[RunEscalated](), register[ControlDone](), register[Compacted](), register[TurnDone](),
 	register[Classified](), register[SettingChanged](), register[PinChanged](), register[BranchForked](),
 	register[CommandAnswered](), register[CallsBegan](), register[IterationDropped](), register[VerdictsTold](),
+	register[FeedbackTold](),
 	register[RunCutOff](),
 }

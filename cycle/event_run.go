@@ -282,6 +282,15 @@ type VerdictsTold struct {
 	Time    time.Time `json:"time,omitzero"`
 }
 
+// FeedbackTold is what the model is told of what its edits broke: problems that
+// were not reported before them.
+type FeedbackTold struct {
+	RunID  string    `json:"runId"`
+	TurnID string    `json:"turnId"`
+	Text   string    `json:"text"`
+	Time   time.Time `json:"time,omitzero"`
+}
+
 // CommandAnswered records a state command and its answer; it makes no cycle.
 type CommandAnswered struct {
 	Input  string    `json:"input"`
@@ -319,6 +328,7 @@ func (SettingChanged) Type() string     { return RuntimePrefix + "setting-change
 func (PinChanged) Type() string         { return RuntimePrefix + "pin-changed" }
 func (BranchForked) Type() string       { return RuntimePrefix + "branch-forked" }
 func (VerdictsTold) Type() string       { return RuntimePrefix + "verdicts-told" }
+func (FeedbackTold) Type() string       { return RuntimePrefix + "feedback-told" }
 func (CommandAnswered) Type() string    { return RuntimePrefix + "command-answered" }
 
 func (Submitted) isEvent()          {}
@@ -349,4 +359,5 @@ func (SettingChanged) isEvent()     {}
 func (PinChanged) isEvent()         {}
 func (BranchForked) isEvent()       {}
 func (VerdictsTold) isEvent()       {}
+func (FeedbackTold) isEvent()       {}
 func (CommandAnswered) isEvent()    {}

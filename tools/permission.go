@@ -55,6 +55,7 @@ func Defaults() []Rule {
 	var rules []Rule
 	for _, s := range []string{
 		"ls = allow", "read = allow", "grep = allow", "find = allow", "search = allow", "symbols = allow", "references = allow",
+		"diagnostics = allow",
 		"scratchpad = allow", "todo = allow", "task = allow", "skill = allow", "write = allow", "edit = allow", "bash = ask", "fetch = ask",
 		// What is run or obeyed by other programs later, or by us.
 		"write(**/.git/**) = ask", "edit(**/.git/**) = ask",

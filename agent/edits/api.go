@@ -63,7 +63,7 @@ type Mode string
 const (
 	ModeReview Mode = "review" // in the text at once, hunks pending
 	ModeAsk    Mode = "ask"    // nothing is written until accepted
-	ModeHold   Mode = "hold"   // as ask: a dry run, that nobody is expected to accept
+	ModeHold   Mode = "hold"   // as ask, of one message: for clients that only want to see; what they leave undecided stays proposed
 )
 
 // Scope says for whom a set of calls works: it is stamped on the hunks.
@@ -208,6 +208,7 @@ type surface interface {
 	DiskChanged(paths []string) // absolute or workspace-relative; folders are ignored
 	SetEditor(e Editor, enc text.Encoding)
 	Permit(path string, a workspace.Access) error // the person allowed it; until the ledger ends
+	OpenDocs() []string                           // paths of the documents that are open in the editor, sorted
 	SetRoots(dirs []string) error                 // the workspace's folders from now on
 
 	Hunks(f Filter) []HunkView // in path order, then from top to bottom

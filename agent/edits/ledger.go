@@ -113,6 +113,17 @@ func (l *Ledger) Permit(path string, a workspace.Access) error {
 	return toolError(l.ws.Permit(path, a))
 }
 
+// OpenDocs gives the paths of the documents that are open in the editor, sorted.
+func (l *Ledger) OpenDocs() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for _, d := range l.ws.Docs() {
+		out = append(out, d.Place.Path)
+	}
+	return out
+}
+
 // SetRoots replaces the workspace's folders. On an error nothing changes.
 func (l *Ledger) SetRoots(dirs []string) error { return l.ws.SetRoots(dirs) }
 

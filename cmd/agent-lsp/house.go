@@ -136,6 +136,11 @@ func open(ctx context.Context, o options) (_ *house, err error) {
 		Skills:   skillsOf(written),
 		Observer: !o.runs, Touched: touched.add, Paths: source.paths, Tips: func() []string { return tips(h.index) },
 	})
+	for _, t := range []tools.Tool{tools.Diagnostics(e), tools.Fetch(tools.FetchOptions{})} {
+		if err := registry.Add(t); err != nil {
+			return nil, err
+		}
+	}
 	ready.Lock()
 	engine, h.engine = e, e
 	ready.Unlock()

@@ -204,7 +204,7 @@ func skillsOf(p guidance.Places) func() []agent.Skill {
 // settingsOf is the engine's part of the settings.
 func settingsOf(f config.File) agent.Settings {
 	return agent.Settings{Model: f.Model, StepsMax: f.StepsMax, RunsMax: f.RunsMax, AutoDelivery: cycle.Delivery(f.Delivery), Edits: f.Edits,
-		PermissionSecs: f.PermissionTimeout, EvidenceTokens: f.EvidenceTokens, OutputBytes: f.OutputBytes,
+		PermissionSecs: f.PermissionTimeout, EvidenceTokens: f.EvidenceTokens, OutputBytes: f.OutputBytes, Check: f.Check,
 		Allow: f.Permissions.Allow, Ask: f.Permissions.Ask, Deny: f.Permissions.Deny}
 }
 

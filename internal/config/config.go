@@ -53,6 +53,10 @@ type File struct {
 	EvidenceTokens int `toml:"evidence_tokens,omitempty" json:"evidence_tokens,omitempty"`
 	// OutputBytes is the longest tool result that goes to the model whole.
 	OutputBytes int `toml:"output_bytes,omitempty" json:"output_bytes,omitempty"`
+	// Check is a command that says what is wrong with the workspace, run after
+	// edits where no editor reports problems. It runs commands, so only the
+	// user's own file sets it.
+	Check string `toml:"check,omitempty" json:"check,omitempty"`
 	// Permissions are rules of the form tool(pattern).
 	Permissions Permissions `toml:"permissions,omitempty" json:"permissions,omitzero"`
 	// Aliases name models: opus = "anthropic/…".
@@ -183,6 +187,10 @@ func Load(root string, editor []byte) (Config, error) {
 			f.MCP = nil
 			c.Warnings = append(c.Warnings, "the editor: mcp left out: servers run commands, and an editor's settings may come from the workspace; put them into "+UserPath())
 		}
+		if f.Check != "" {
+			f.Check = ""
+			c.Warnings = append(c.Warnings, "the editor: check left out: it runs a command, and an editor's settings may come from the workspace; put it into "+UserPath())
+		}
 		if err := c.merge(f, "the editor", true); err != nil {
 			return c, err
 		}
@@ -300,6 +308,7 @@ func (c *Config) merge(f File, source string, trusted bool) error {
 	text("model", &c.Model, f.Model)
 	text("delivery", &c.Delivery, f.Delivery)
 	text("edits", &c.Edits, f.Edits)
+	text("check", &c.Check, f.Check)
 	number("steps_max", &c.StepsMax, f.StepsMax)
 	number("runs_max", &c.RunsMax, f.RunsMax)
 	number("permission_timeout", &c.PermissionTimeout, f.PermissionTimeout)
@@ -335,6 +344,10 @@ func (c *Config) narrow(f *File, source string) {
 	if len(f.MCP) > 0 {
 		drop("mcp")
 		f.MCP = nil
+	}
+	if f.Check != "" {
+		drop("check")
+		f.Check = ""
 	}
 	if len(f.Aliases) > 0 {
 		drop("aliases")

@@ -42,7 +42,8 @@ type Requests interface {
 	Permission(context.Context, *agent.PermissionParams) (*agent.PermissionResult, error)
 	// agent/editor
 	// Asks the editor's own language servers. The result is LSP's own for the
-	// op, or null. Asked only for the ops in editorOps. The op save asks the
+	// op, or null: for diagnostics a list of LSP's Diagnostic, null where no
+	// language server is at work. Asked only for the ops in editorOps. The op save asks the
 	// editor to write a buffer that the agent has edited, and that nobody else
 	// has changed: true if it did, false or null if not.
 	Editor(context.Context, *agent.EditorParams) (*json.RawMessage, error)

@@ -31,9 +31,17 @@ local function able(bufnr, method)
   end
 end
 
+--- nil where nobody could report a problem: no language server but ours, and
+--- nothing that was reported.
 ---@param bufnr integer
 local function diagnostics(bufnr)
   local out = {}
+  local servers = vim.tbl_filter(function(c)
+    return c.name ~= "agent-lsp"
+  end, vim.lsp.get_clients({ bufnr = bufnr }))
+  if #servers == 0 and #vim.diagnostic.get(bufnr) == 0 then
+    return vim.NIL
+  end
   for _, d in ipairs(vim.diagnostic.get(bufnr)) do
     local lsp = vim.tbl_get(d, "user_data", "lsp")
     out[#out + 1] = {

@@ -50,7 +50,7 @@ M.methods = {
 --- Requests from the server.
 M.server_requests = {
   "agent/permission", -- Asks the person whether a tool may run. No answer in the configured time is a rejection. Asked of clients with permission: true; the others get window/showMessageRequest.
-  "agent/editor", -- Asks the editor's own language servers. The result is LSP's own for the op, or null. Asked only for the ops in editorOps. The op save asks the editor to write a buffer that the agent has edited, and that nobody else has changed: true if it did, false or null if not.
+  "agent/editor", -- Asks the editor's own language servers. The result is LSP's own for the op, or null: for diagnostics a list of LSP's Diagnostic, null where no language server is at work. Asked only for the ops in editorOps. The op save asks the editor to write a buffer that the agent has edited, and that nobody else has changed: true if it did, false or null if not.
 }
 
 --- Notifications from the server.
