@@ -80,20 +80,23 @@ func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files too
 				t.e.logf("a permission could not be saved: %v", err)
 			}
 		}
-		t.permitPaths(tools.NewRequest(spec, c.Args, locate), spec)
+		t.permitPaths(tools.NewRequest(spec, c.Args, locate), spec, permit)
 	}
 	return t.e.parts.Tools.Run(ctx, env, c.Tool, c.Args)
 }
 
-// permitPaths opens what the person or their rules have just allowed and the
-// ledger would refuse: paths outside the workspace and secret-looking ones.
-func (t *timeline) permitPaths(req tools.Request, spec tools.Spec) {
+// permitPaths opens what the person, or a rule of theirs that names it, has just
+// allowed and the ledger would refuse: paths outside the workspace,
+// secret-looking ones, git's own and the settings of editors. That a tool may
+// write at all opens none of these.
+func (t *timeline) permitPaths(req tools.Request, spec tools.Spec, permit tools.Permit) {
+	named := permit.Asked || strings.Contains(permit.Decision.Rule, "(")
 	access := workspace.AccessRead
 	if !spec.ReadOnly {
 		access = workspace.AccessWrite
 	}
 	for _, target := range req.Targets {
-		if target.Outside || target.Secret {
+		if named || target.Outside || target.Secret {
 			if err := t.e.parts.Edits.Permit(target.Abs, access); err != nil {
 				t.e.logf("%s: %v", target.Abs, err)
 			}

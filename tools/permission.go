@@ -59,6 +59,12 @@ func Defaults() []Rule {
 		"scratchpad = allow", "todo = allow", "task = allow", "skill = allow", "write = allow", "edit = allow", "bash = ask", "fetch = ask",
 		// What is run or obeyed by other programs later, or by us.
 		"write(**/.git/**) = ask", "edit(**/.git/**) = ask",
+		"write(**/.vscode/**) = ask", "edit(**/.vscode/**) = ask", "write(**/.idea/**) = ask", "edit(**/.idea/**) = ask",
+		"write(**/.cursor/**) = ask", "edit(**/.cursor/**) = ask", "write(**/.zed/**) = ask", "edit(**/.zed/**) = ask",
+		"write(**/.nvim.lua) = ask", "edit(**/.nvim.lua) = ask", "write(**/.exrc) = ask", "edit(**/.exrc) = ask",
+		"write(**/.nvimrc) = ask", "edit(**/.nvimrc) = ask", "write(**/.vimrc) = ask", "edit(**/.vimrc) = ask",
+		"write(**/.envrc) = ask", "edit(**/.envrc) = ask", "write(**/.mcp.json) = ask", "edit(**/.mcp.json) = ask",
+		"write(**/*.code-workspace) = ask", "edit(**/*.code-workspace) = ask", "write(**/.dir-locals.el) = ask", "edit(**/.dir-locals.el) = ask",
 		"write(.agent-lsp.toml) = ask", "edit(.agent-lsp.toml) = ask", "write(.agent-lsp/**) = ask", "edit(.agent-lsp/**) = ask",
 	} {
 		r, err := ParseRule(s, SourceDefault)

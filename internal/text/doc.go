@@ -5,7 +5,8 @@
 //
 // Byte spans, positions of the editor protocol (0-based line and column in
 // UTF-8, UTF-16 or UTF-32 units), edits that replace spans, line differences,
-// composition and rebasing of edits, three-way merges, unified diffs, hashes.
+// composition and rebasing of edits, three-way merges, unified diffs, hashes;
+// and the one list of names that look like credentials.
 // All functions are pure; all of them take any byte string, valid UTF-8 or not.
 //
 // # What it doesn't do
@@ -23,8 +24,10 @@
 //     conflict gives the same text (TestRebaseEitherOrder).
 //   - TEXT-5 Merge agrees with git merge-file on the committed table (TestMergeLikeGit).
 //   - TEXT-6 offsets and positions are inverse on every boundary (TestPositionsThereAndBack).
+//   - TEXT-7 a name that only hides what it is, is judged as what it is
+//     (TestSecretPath, FuzzSecretPath).
 //
 // # Reading order
 //
-// span.go, edit.go, diff.go, rebase.go, merge.go, position.go, unified.go.
+// span.go, edit.go, diff.go, rebase.go, merge.go, position.go, unified.go; secret.go.
 package text

@@ -240,24 +240,6 @@ func TestScanRunsNothingOfTheRepository(t *testing.T) {
 	}
 }
 
-func TestIsSecret(t *testing.T) {
-	for p, want := range map[string]bool{
-		".env": true, "a/.env": true, ".env.local": true, "prod.env": true, ".ENV": true, ".envrc": true,
-		".env.example": false, "env.go": false, "environment.ts": false, "src/env/index.ts": false,
-		"server.pem": true, "tls/private.key": true, "x.p12": true, "id_rsa": true, "id_rsa.pub": false, "id_ed25519": true,
-		"keyboard.go": false, "monkey.py": false, "key.go": false, "keys.md": false,
-		".ssh/known_hosts": true, "home/.aws/config": true, ".npmrc": true, ".netrc": true, ".git-credentials": true,
-		"credentials": true, "credentials.json": true, "credentials.go": false, "Credentials.tsx": false, "client_secret.json": true,
-		"secrets.yml": true, "secrets.go": false, "secret_test.py": false, "tokens.json": true, "token.go": false, "tokenizer.json": false,
-		"service-account-prod.json": true, "terraform.tfstate": true, "prod.tfvars": true, ".docker/config.json": true,
-		"config.json": false, ".kube/config": true, "a\\.ssh\\id": true, "passwords.txt": true, "password.go": false,
-	} {
-		if got := IsSecret(p); got != want {
-			t.Errorf("IsSecret(%q) = %v, want %v", p, got, want)
-		}
-	}
-}
-
 func FuzzIgnore(f *testing.F) {
 	f.Add([]byte("*.log\n!important.log\n/logs/\nbuild/**\n[a-z]?.txt\n\\!x\n"), "a/b/x.log")
 	f.Add([]byte("[\n[!\n***\n/**/\n\\"), "[")
