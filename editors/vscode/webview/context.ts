@@ -220,7 +220,7 @@ async function compare(): Promise<void> {
     diff = await request("agent/plan/diff", { a: before, b });
     draw();
   });
-  body.focus();
+  focusRow(0);
 }
 
 // -- keys

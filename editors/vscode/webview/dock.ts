@@ -81,7 +81,7 @@ export class Dock {
     const conflicts = p.conflicts > 0 ? `, ${count(p.conflicts, "conflict")}` : "";
     return [
       h("span", { class: "glyph wait", "aria-hidden": "true" }, this.g.waiting),
-      h("span", { class: "words" }, `${count(p.hunks, "hunk")} in ${count(p.files, "file")} to review${conflicts}`),
+      h("span", { class: "words" }, `${count(p.hunks, "hunk")} in ${count(p.files, "file")}${conflicts}`),
       h("span", { class: "actions" },
         button("Review", () => run("agentLsp.review"), { class: "action" }, "Review"),
         button("Accept all", () => run("agentLsp.acceptAll"), { class: "action" }, `${this.g.done} Accept all`),

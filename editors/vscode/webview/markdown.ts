@@ -5,7 +5,7 @@
 import MarkdownIt from "markdown-it";
 import { coloured } from "./code";
 
-const md = new MarkdownIt({ html: false, linkify: true, typographer: false });
+const md = new MarkdownIt({ html: false, linkify: true, breaks: true });
 md.linkify.set({ fuzzyLink: false, fuzzyEmail: false }); // "server.go" is a file, not a site
 const escape = md.utils.escapeHtml;
 

@@ -134,11 +134,12 @@ function steer(scene: Scene, c: Cycle, step: { id: string; text: string }, key: 
 
 const WAITS = new Set(["running", "asking"]);
 
-function figures(stand: Standing, hunks: number, ms: number | undefined, g: Glyphs): (Node | string)[] {
+/** What stands at the right edge. One call that failed is told by its glyph and by what is quoted. */
+function figures(stand: Standing, alone: boolean, hunks: number, ms: number | undefined, g: Glyphs): (Node | string)[] {
   return [
-    ...(stand.words ? [h("span", { class: `state ${stand.state}` }, stand.words)] : []),
+    ...(stand.words && !(alone && stand.state === "error") ? [h("span", { class: `state ${stand.state}` }, stand.words)] : []),
     ...(hunks > 0 ? [h("button", { type: "button", class: "link wait", title: "Review the hunks", data: { do: "review" } }, `${g.waiting} ${count(hunks, "hunk")} to review`)] : []),
-    ...(ms !== undefined ? [h("span", { class: "number" }, duration(ms))] : []),
+    ...(ms !== undefined && hunks === 0 ? [h("span", { class: "number" }, duration(ms))] : []),
   ];
 }
 
@@ -165,7 +166,7 @@ function runOfCalls(scene: Scene, view: StepView, group: Group, run: Run, key: s
         label: `${run.tool} ${calls.length}: ${names}${stand.words ? `, ${stand.words}` : ""}`, ...(calls.length === 1 && { call: calls[0]!.callId }),
       },
       [icon(ICONS[group.type]), h("span", { class: "tool" }, clean(run.tool)), h("span", { class: "count" }, String(calls.length)), h("span", { class: "target" }, ...target(meta, calls, g))],
-      figures(stand, hunksOf(scene.pending, calls), WAITS.has(stand.state) ? undefined : took(meta, calls), g),
+      figures(stand, calls.length === 1, hunksOf(scene.pending, calls), WAITS.has(stand.state) ? undefined : took(meta, calls), g),
     ),
   );
   for (const call of calls) {
@@ -192,7 +193,7 @@ function one(scene: Scene, view: StepView, call: Call, key: string, active: bool
       key,
       { level: 4, class: `call ${stand.state}`, open, glyph: stand.glyph ?? (open ? g.open : g.closed), glyphClass: stand.glyph ? stand.state : "fold", place, call: call.callId },
       [place && call.tool !== "bash" ? h("a", { href: "#", tabindex: -1, data: { path: `${place.path}:${place.line}` } }, name) : name, came ? h("span", { class: "dim" }, `  ${came}`) : ""],
-      figures(stand, 0, call.result ? metaOf(meta, call).ms : undefined, g),
+      figures(stand, true, 0, call.result ? metaOf(meta, call).ms : undefined, g),
     ),
   );
   quote(scene, view, call, active, open, 4);

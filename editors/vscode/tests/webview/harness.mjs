@@ -28,6 +28,7 @@ function standIn({ scene, theme, kind }) {
   const tell = (m) => window.postMessage(m, "*");
   window.tell = tell;
   const answers = scene.answers;
+  window.answersLater = (more) => Object.assign(answers, more);
   const take = (m) => {
     window.said.push(m);
     if (m.type === "ready") {
