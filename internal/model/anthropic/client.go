@@ -47,7 +47,7 @@ type Config struct {
 type Client struct {
 	config Config
 	server wire.Server
-	sdk    sdk.Client
+	sdk    sdk.MessageService // the SDK's whole client would bring all its services into the program: 10 MB
 	own    *http.Transport // nil when the transport was given
 }
 
@@ -66,7 +66,7 @@ func New(config Config) (*Client, error) {
 		transport = c.own
 	}
 	options := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), option.WithoutOpenTelemetry(), option.WithMaxRetries(0),
+		option.WithoutOpenTelemetry(), option.WithMaxRetries(0),
 		option.WithBaseURL(u.String()), option.WithHeader("User-Agent", "agent-lsp"),
 		option.WithHTTPClient(&http.Client{Transport: transport, CheckRedirect: wire.NoRedirect}),
 	}
@@ -78,7 +78,7 @@ func New(config Config) (*Client, error) {
 	} else if config.Token != "" {
 		options = append(options, option.WithAuthToken(config.Token))
 	}
-	c.sdk = sdk.NewClient(options...)
+	c.sdk = sdk.NewMessageService(options...)
 	return c, nil
 }
 
@@ -147,8 +147,8 @@ func (k *call) run(parent context.Context) error {
 	params, print := c.params(k.req)
 	k.print = print
 	var res *http.Response
-	err := c.sdk.Post(ctx, "v1/messages", params, &res, option.WithJSONSet("stream", true), option.WithMiddleware(k.check))
-	if err != nil {
+	begun := c.sdk.NewStreaming(ctx, params, option.WithResponseInto(&res), option.WithMiddleware(k.check))
+	if err := begun.Err(); err != nil {
 		return k.failed(parent, ctx, err)
 	}
 	defer res.Body.Close()
