@@ -39,7 +39,7 @@ func (e *Engine) Start(ctx context.Context) error {
 func (t *timeline) continuation(runID, model string) (run.Continue, error) {
 	e := t.e
 	in := run.Continue{At: e.now(), RunID: runID, ID: e.parts.NewID("m"), TurnID: e.parts.NewID("t"), NewRunID: e.parts.NewID("r"),
-		Model: model, Max: e.settings().stepsMax()}
+		Model: model, Max: e.settings().stepsMax(), Budget: e.settings().Budget}
 	found := false
 	t.view(func() {
 		for _, x := range t.script.turns {

@@ -11,6 +11,7 @@ import (
 type Settings struct {
 	Model          string         `toml:"model" json:"model"`
 	StepsMax       int            `toml:"steps_max" json:"steps_max"`
+	Budget         cycle.Budget   `toml:"-" json:"budget,omitzero"` // of a run; zero parts have no limit
 	RunsMax        int            `toml:"runs_max" json:"runs_max"`
 	AutoDelivery   cycle.Delivery `toml:"delivery" json:"delivery"`
 	Edits          string         `toml:"edits" json:"edits"` // review, ask

@@ -241,7 +241,7 @@ func (e *Engine) Config(context.Context, *Empty) (*ConfigResult, error) {
 	sources := e.sources
 	e.mu.Unlock()
 	return &ConfigResult{Version: e.parts.Version, Settings: map[string]any{
-		"model": s.Model, "steps_max": s.stepsMax(), "runs_max": s.runsMax(), "edits": s.Edits, "permission_timeout": int(s.permissionWait().Seconds()),
+		"model": s.Model, "steps_max": s.stepsMax(), "budget_tokens": s.Budget.Tokens, "budget_usd": s.Budget.USD, "budget_seconds": s.Budget.Seconds, "runs_max": s.runsMax(), "edits": s.Edits, "permission_timeout": int(s.permissionWait().Seconds()),
 		"evidence_tokens": s.evidenceTokens(), "output_bytes": s.outputBytes(), "allow": s.Allow, "ask": s.Ask, "deny": s.Deny,
 	}, Sources: sources}, nil
 }

@@ -166,7 +166,7 @@ func (e *Engine) submitInput(p *SubmitParams, what asked, once bool, text, model
 		Submitted: cycle.Submitted{MessageID: id, TurnID: turnID, ClientRequestID: p.ClientRequestID, Source: p.Source, Mode: p.Mode,
 			Edits: p.Edits, IssueID: p.IssueID, OneOff: p.Durable != nil && !*p.Durable || once, Extra: extra},
 		Classified: &cycle.Classified{TurnID: turnID, Kind: class.Type, Confidence: class.Confidence, Method: class.Method, Time: at},
-		Model:      model, Max: e.settings().stepsMax(), IssueID: p.IssueID,
+		Model:      model, Max: e.settings().stepsMax(), Budget: e.settings().Budget, IssueID: p.IssueID,
 	}, nil
 }
 

@@ -56,9 +56,17 @@ type RunQueued struct {
 	CycleID string    `json:"cycleId"`
 	Model   string    `json:"model"`
 	Max     int       `json:"max"` // iterations
+	Budget  Budget    `json:"budget,omitzero"`
 	IssueID string    `json:"issueId,omitempty"`
 	Held    bool      `json:"held,omitempty"` // promoted after a stop: waits for the person to resume
 	Time    time.Time `json:"time,omitzero"`
+}
+
+// Budget is what a run may use up; a zero part has no limit.
+type Budget struct {
+	Tokens  int     `json:"tokens,omitempty"` // input and output of all its model calls
+	USD     float64 `json:"usd,omitempty"`
+	Seconds int     `json:"seconds,omitempty"` // since it has its slot, pauses left out
 }
 
 // RunStarted says that a run has its slot.

@@ -203,7 +203,8 @@ func skillsOf(p guidance.Places) func() []agent.Skill {
 
 // settingsOf is the engine's part of the settings.
 func settingsOf(f config.File) agent.Settings {
-	return agent.Settings{Model: f.Model, StepsMax: f.StepsMax, RunsMax: f.RunsMax, AutoDelivery: cycle.Delivery(f.Delivery), Edits: f.Edits,
+	return agent.Settings{Model: f.Model, StepsMax: f.StepsMax, Budget: cycle.Budget{Tokens: f.BudgetTokens, USD: f.BudgetUSD, Seconds: f.BudgetSeconds},
+		RunsMax: f.RunsMax, AutoDelivery: cycle.Delivery(f.Delivery), Edits: f.Edits,
 		PermissionSecs: f.PermissionTimeout, EvidenceTokens: f.EvidenceTokens, OutputBytes: f.OutputBytes, Check: f.Check,
 		Allow: f.Permissions.Allow, Ask: f.Permissions.Ask, Deny: f.Permissions.Deny}
 }

@@ -22,6 +22,7 @@ type Submit struct {
 	Classified        *cycle.Classified
 	Model             string
 	Max               int // iterations
+	Budget            cycle.Budget
 	AutoIsFollowUp    bool
 	PromotedModel     string // unused unless the message is queued
 	IssueID           string
@@ -149,6 +150,7 @@ type Continue struct {
 	Submitted            cycle.Submitted
 	Model                string
 	Max                  int
+	Budget               cycle.Budget
 }
 
 // EditQueue replaces the order and texts of the queue.

@@ -58,7 +58,7 @@ func (m *machine) goOn(in Continue) error {
 	if !m.s.Active() {
 		m.out.Kind, m.out.Before = "direct", 1
 		m.open(in.At, in.ID, in.Text, cycle.DeliveryAuto, sub, nil)
-		m.queueRun(in.At, in.NewRunID, in.TurnID, in.ID, in.Model, in.Max, sub.IssueID, false)
+		m.queueRun(cycle.RunQueued{RunID: in.NewRunID, TurnID: in.TurnID, CycleID: in.ID, Model: in.Model, Max: in.Max, Budget: in.Budget, IssueID: sub.IssueID, Time: in.At})
 		return nil
 	}
 	if len(m.s.Queue) >= QueueMax {

@@ -64,6 +64,8 @@ type Run struct {
 	ID, TurnID, CycleID, IssueID string
 	Model                        string
 	Iter, Max                    int
+	Budget                       cycle.Budget
+	Spent                        Spent
 	Final                        bool // the self-assessment at the step limit
 	Paused                       bool
 	Escalation                   string   // the reason of the last escalation
@@ -122,11 +124,12 @@ func (s State) Apply(e cycle.Event) State {
 	case cycle.RunQueued:
 		s.Phase = Waiting
 		s.Run = Run{ID: e.RunID, TurnID: e.TurnID, CycleID: e.CycleID, IssueID: e.IssueID,
-			Model: e.Model, Max: e.Max, Paused: e.Held}
+			Model: e.Model, Max: e.Max, Budget: e.Budget, Paused: e.Held}
 		s.Held = false
 	case cycle.RunStarted:
 		if s.Phase == Waiting {
 			s.Phase = Ready
+			s.Run.Spent = s.Run.Spent.apply(e)
 		}
 	case cycle.Submitted:
 		if !s.Active() || e.Continues == s.Interrupted { // the person goes on, with that run or without it
@@ -153,6 +156,7 @@ func (s State) Apply(e cycle.Event) State {
 // applyActive folds the events of the active run.
 func (s State) applyActive(e cycle.Event) State {
 	r := &s.Run
+	r.Spent = r.Spent.apply(e)
 	switch e := e.(type) {
 	case cycle.UserMessage:
 		if e.Delivery == cycle.DeliverySteer && e.ID != r.CycleID {

@@ -109,7 +109,7 @@ func (m *machine) submit(in Submit) error {
 	if !m.s.Active() {
 		m.out.Kind = "direct"
 		m.open(in.At, in.ID, in.Text, cycle.DeliveryAuto, in.Submitted, in.Classified)
-		m.queueRun(in.At, in.RunID, in.TurnID, in.ID, in.Model, in.Max, in.IssueID, false)
+		m.queueRun(cycle.RunQueued{RunID: in.RunID, TurnID: in.TurnID, CycleID: in.ID, Model: in.Model, Max: in.Max, Budget: in.Budget, IssueID: in.IssueID, Time: in.At})
 		return nil
 	}
 	if in.Delivery == cycle.DeliveryFollowUp || in.Delivery != cycle.DeliverySteer && in.AutoIsFollowUp {
@@ -142,9 +142,9 @@ func (m *machine) open(at time.Time, id, text string, d cycle.Delivery, sub cycl
 	m.emit(cycle.UserMessage{ID: id, Text: text, Delivery: d, Time: at})
 }
 
-func (m *machine) queueRun(at time.Time, runID, turnID, cycleID, model string, limit int, issue string, held bool) {
-	m.emit(cycle.RunQueued{RunID: runID, TurnID: turnID, CycleID: cycleID, Model: model, Max: limit, IssueID: issue, Held: held, Time: at})
-	m.wish(AcquireSlot{RunID: runID})
+func (m *machine) queueRun(q cycle.RunQueued) {
+	m.emit(q)
+	m.wish(AcquireSlot{RunID: q.RunID})
 }
 
 func (m *machine) retryDue(in RetryDue) {
@@ -153,6 +153,10 @@ func (m *machine) retryDue(in RetryDue) {
 	}
 	if m.s.Run.Paused {
 		m.dropIteration(in.At)
+		return
+	}
+	if why := m.s.Run.spent(in.At); why != "" {
+		m.stop(in.At, cycle.StopError, why)
 		return
 	}
 	m.wish(Prepare{Epoch: m.s.Epoch, Run: m.s.Run})
@@ -168,6 +172,10 @@ func (m *machine) dropIteration(at time.Time) {
 func (m *machine) iterate(at time.Time) {
 	r := m.s.Run
 	if r.Paused {
+		return
+	}
+	if why := r.spent(at); why != "" {
+		m.stop(at, cycle.StopError, why)
 		return
 	}
 	final := r.Iter >= r.Max
@@ -361,5 +369,6 @@ func (m *machine) stop(at time.Time, reason cycle.StopReason, why string) {
 	m.wish(Finish{Run: r, Reason: reason, Why: why})
 	// A stop that was no completion pauses the queue, visibly: the promoted
 	// run waits for the person.
-	m.queueRun(at, next.RunID, next.TurnID, next.ID, r.Model, r.Max, next.Submitted.IssueID, reason != cycle.StopCompleted)
+	m.queueRun(cycle.RunQueued{RunID: next.RunID, TurnID: next.TurnID, CycleID: next.ID, Model: r.Model, Max: r.Max, Budget: r.Budget,
+		IssueID: next.Submitted.IssueID, Held: reason != cycle.StopCompleted, Time: at})
 }

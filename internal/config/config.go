@@ -41,6 +41,11 @@ type File struct {
 	Model string `toml:"model,omitempty" json:"model,omitempty"`
 	// StepsMax is how many iterations a run may take.
 	StepsMax int `toml:"steps_max,omitempty" json:"steps_max,omitempty"`
+	// BudgetTokens, BudgetUSD and BudgetSeconds are what one run may use up;
+	// absent: no limit. A workspace can only lower them.
+	BudgetTokens  int     `toml:"budget_tokens,omitempty" json:"budget_tokens,omitempty"`
+	BudgetUSD     float64 `toml:"budget_usd,omitempty" json:"budget_usd,omitempty"`
+	BudgetSeconds int     `toml:"budget_seconds,omitempty" json:"budget_seconds,omitempty"`
 	// RunsMax is how many runs may be active at once.
 	RunsMax int `toml:"runs_max,omitempty" json:"runs_max,omitempty"`
 	// Delivery is what a message is while a run is active: steer or followUp.
@@ -238,11 +243,15 @@ func Parse(data []byte) (File, error) {
 
 func (f File) check() error {
 	notNegative := map[string]int{"steps_max": f.StepsMax, "runs_max": f.RunsMax, "permission_timeout": f.PermissionTimeout,
-		"evidence_tokens": f.EvidenceTokens, "output_bytes": f.OutputBytes}
-	for _, key := range []string{"steps_max", "runs_max", "permission_timeout", "evidence_tokens", "output_bytes"} {
+		"evidence_tokens": f.EvidenceTokens, "output_bytes": f.OutputBytes,
+		"budget_tokens": f.BudgetTokens, "budget_seconds": f.BudgetSeconds}
+	for _, key := range []string{"steps_max", "runs_max", "permission_timeout", "evidence_tokens", "output_bytes", "budget_tokens", "budget_seconds"} {
 		if notNegative[key] < 0 {
 			return fmt.Errorf("%s must not be negative", key)
 		}
+	}
+	if f.BudgetUSD < 0 {
+		return errors.New("budget_usd must not be negative")
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.MCP)) {
 		if err := f.MCP[name].check(); err != nil {
@@ -310,6 +319,11 @@ func (c *Config) merge(f File, source string, trusted bool) error {
 	text("edits", &c.Edits, f.Edits)
 	text("check", &c.Check, f.Check)
 	number("steps_max", &c.StepsMax, f.StepsMax)
+	number("budget_tokens", &c.BudgetTokens, f.BudgetTokens)
+	number("budget_seconds", &c.BudgetSeconds, f.BudgetSeconds)
+	if f.BudgetUSD != 0 {
+		c.BudgetUSD, c.Sources["budget_usd"] = f.BudgetUSD, source
+	}
 	number("runs_max", &c.RunsMax, f.RunsMax)
 	number("permission_timeout", &c.PermissionTimeout, f.PermissionTimeout)
 	number("evidence_tokens", &c.EvidenceTokens, f.EvidenceTokens)
@@ -352,6 +366,15 @@ func (c *Config) narrow(f *File, source string) {
 	if len(f.Aliases) > 0 {
 		drop("aliases")
 		f.Aliases = nil
+	}
+	if c.BudgetTokens > 0 {
+		f.BudgetTokens = min(f.BudgetTokens, c.BudgetTokens)
+	}
+	if c.BudgetSeconds > 0 {
+		f.BudgetSeconds = min(f.BudgetSeconds, c.BudgetSeconds)
+	}
+	if c.BudgetUSD > 0 {
+		f.BudgetUSD = min(f.BudgetUSD, c.BudgetUSD)
 	}
 	if f.Edits == "review" {
 		drop("edits = review")

@@ -27,9 +27,12 @@ func write(t *testing.T, user, workspace string) (root string) {
 }
 
 func TestWorkspaceNeverWidens(t *testing.T) {
-	root := write(t, "edits = \"ask\"\n[mcp.mine]\ncommand = \"node\"\n", `
+	root := write(t, "edits = \"ask\"\nbudget_usd = 0.5\nbudget_tokens = 1000\n[mcp.mine]\ncommand = \"node\"\n", `
 edits = "review"
 permission_timeout = 9
+budget_usd = 100.0
+budget_tokens = 900
+budget_seconds = 60
 steps_max = 7
 [permissions]
 allow = ["bash(*)"]
@@ -53,6 +56,9 @@ args = ["-c", "evil"]
 	}
 	if c.Edits != "ask" || c.PermissionTimeout != 0 || len(c.Permissions.Allow) > 0 || len(c.Providers) > 0 || len(c.Models) > 0 || len(c.Aliases) > 0 {
 		t.Errorf("the workspace widened: %+v", c.File)
+	}
+	if c.BudgetUSD != 0.5 || c.BudgetTokens != 900 || c.BudgetSeconds != 60 {
+		t.Errorf("budgets: %+v", c.File)
 	}
 	if len(c.MCP) != 1 || c.MCP["mine"].Command != "node" || c.MCP["mine"].Args != nil {
 		t.Errorf("MCP servers: %+v", c.MCP)

@@ -48,7 +48,7 @@ type Client struct {
 	config Config
 	server wire.Server
 	sdk    sdk.MessageService // the SDK's whole client would bring all its services into the program: 10 MB
-	own    *http.Transport // nil when the transport was given
+	own    *http.Transport    // nil when the transport was given
 }
 
 // New makes a client. It does not connect.
