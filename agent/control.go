@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,8 @@ const (
 	commandResume   = "resume"
 	commandCancel   = "cancel"
 	commandEscalate = "escalate"
+	// controlsBranch is the workspace's log of RESULTs that belong to no run.
+	controlsBranch = "controls"
 )
 
 // controlMessage is a REQUEST, ACK or RESULT.
@@ -93,6 +96,14 @@ func (d *desk) put(id string, e *deskEntry) {
 	d.order = append(d.order, id)
 }
 
+// forget takes a request back that was not carried out.
+func (d *desk) forget(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.seen, id)
+	d.order = slices.DeleteFunc(d.order, func(x string) bool { return x == id })
+}
+
 func (d *desk) settle(id string, result json.RawMessage, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,8 +149,16 @@ func (e *Engine) Control(ctx context.Context, from Client, raw json.RawMessage) 
 	t := e.timelineOfRun(msg.Target.RunID, msg.Command)
 	if t == nil {
 		result := reply("RESULT", controlResult{Status: statusFailure, Code: string(CodeNotFound), Message: fmt.Sprintf("Run %s is not active", msg.Target.RunID)})
+		if err := e.parts.Store.Append(e.base, workspaceLog, controlsBranch, cycle.ControlDone{RequestID: msg.RequestID, Result: result, Time: e.now()}); err != nil {
+			e.logf("the RESULT of %s is not kept: %v", msg.RequestID, err)
+		}
 		e.desk.settle(msg.RequestID, result, e.now())
 		from.Loop(topicControl, result)
+		return
+	}
+	if fault := payloadFault(msg); fault != "" { // malformed: not remembered either
+		e.desk.forget(msg.RequestID)
+		from.Loop(topicControl, reply("RESULT", controlResult{Status: statusFailure, Code: string(CodeBadRequest), Message: fault}))
 		return
 	}
 	from.Loop(topicControl, reply("ACK", struct{}{}))
@@ -156,54 +175,60 @@ func parseControl(raw json.RawMessage) (controlMessage, string) {
 		return m, "the message must be a JSON object"
 	}
 	fault := ""
-	read := func(name string, into any) {
-		v, ok := fields[name]
+	// Field names count exactly, which structs would not see to.
+	read := func(from map[string]json.RawMessage, path, name string, into any) {
+		v, ok := from[name]
 		switch {
-		case !ok && fault == "":
-			fault = "missing field " + name
-		case ok && json.Unmarshal(v, into) != nil && fault == "":
-			fault = "field " + name + " has the wrong type"
+		case fault != "" && !ok, !ok && name == "issue_id":
+		case !ok:
+			fault = "missing field " + path + name
+		case json.Unmarshal(v, into) != nil && fault == "":
+			fault = "field " + path + name + " has the wrong type"
 		}
 	}
-	var schema json.Number
-	read("request_id", &m.RequestID)
-	read("command", &m.Command)
-	var target *controlTarget
-	read("target", &target)
+	var target, payload map[string]json.RawMessage
+	read(fields, "", "request_id", &m.RequestID)
+	read(fields, "", "command", &m.Command)
+	read(fields, "", "target", &target)
 	if target != nil {
-		m.Target = *target
+		read(target, "target.", "run_id", &m.Target.RunID)
+		read(target, "target.", "issue_id", &m.Target.IssueID)
 	}
-	read("type", &m.Type)
-	read("schema", &schema)
-	read("timestamp", &m.Timestamp)
-	var payload map[string]json.RawMessage
-	read("payload", &payload)
-	if fault != "" {
-		return m, fault
+	var schema float64
+	read(fields, "", "type", &m.Type)
+	read(fields, "", "schema", &schema)
+	read(fields, "", "timestamp", &m.Timestamp)
+	read(fields, "", "payload", &payload)
+	if fault == "" {
+		fault = m.fault(schema, string(fields["schema"]) == "null", payload != nil)
 	}
-	m.Payload = fields["payload"]
+	if fault == "" {
+		m.Payload = fields["payload"]
+	}
+	return m, fault
+}
+
+// fault names the field that is of the right type and not what it must be.
+func (m controlMessage) fault(schema float64, noSchema, payload bool) string {
 	switch {
-	case schema.String() != "0":
-		fault = "field schema must be 0"
+	case schema != controlSchema || noSchema:
+		return "field schema must be 0"
 	case m.Type != "REQUEST":
-		fault = "field type must be REQUEST"
+		return "field type must be REQUEST"
 	case m.RequestID == "" || len(m.RequestID) > requestIDMax:
-		fault = "field request_id must have 1 to 128 bytes"
-	case target == nil || m.Target.RunID == "":
-		fault = "missing field target.run_id"
-	case payload == nil:
-		fault = "field payload must be an object"
+		return "field request_id must have 1 to 128 bytes"
+	case m.Target.RunID == "":
+		return "missing field target.run_id"
+	case !payload:
+		return "field payload must be an object"
 	case !validTime(m.Timestamp):
-		fault = "field timestamp must be an ISO 8601 time"
+		return "field timestamp must be an ISO 8601 time in UTC"
 	}
 	switch m.Command {
 	case commandPause, commandResume, commandCancel, commandEscalate:
-	default:
-		if fault == "" {
-			fault = fmt.Sprintf("field command must be pause, resume, cancel or escalate, not %q", m.Command)
-		}
+		return ""
 	}
-	return m, fault
+	return fmt.Sprintf("field command must be pause, resume, cancel or escalate, not %q", m.Command)
 }
 
 func validTime(s string) bool {
@@ -222,6 +247,11 @@ func (e *Engine) carryOut(ctx context.Context, t *timeline, msg controlMessage, 
 			r.Code, r.Message = string(ae.Code), ae.Message
 		}
 		result = reply(r)
+		if r.Code != string(CodeStoreUnavailable) { // a retry after a restart gets the same
+			if err := t.record(e.base, cycle.ControlDone{RequestID: msg.RequestID, Result: result, Time: e.now()}); err != nil {
+				e.logf("the RESULT of %s is not kept: %v", msg.RequestID, err)
+			}
+		}
 		e.desk.settle(msg.RequestID, result, e.now())
 		from.Loop(topicControl, result)
 	}
@@ -273,9 +303,37 @@ func controlInput(msg controlMessage, escalateTo string, now time.Time) (run.Inp
 	case commandCancel:
 		return run.Cancel{At: now, RunID: id}, ok
 	}
-	var p struct{ Model, Reason string }
-	_ = json.Unmarshal(msg.Payload, &p) // its shape was checked by escalation
-	return run.Escalate{At: now, RunID: id, Model: escalateTo, Reason: p.Reason}, ok
+	_, reason := escalatePayload(msg.Payload)
+	return run.Escalate{At: now, RunID: id, Model: escalateTo, Reason: reason}, ok
+}
+
+// payloadFault names what is wrong with an escalate's payload. It is looked at
+// once the run is known: of a run that is over the answer is not_found.
+func payloadFault(msg controlMessage) string {
+	if msg.Command != commandEscalate {
+		return ""
+	}
+	var p map[string]json.RawMessage
+	_ = json.Unmarshal(msg.Payload, &p) // parseControl saw that it is an object
+	var model, reason string
+	switch {
+	case len(p["model"]) > 0 && json.Unmarshal(p["model"], &model) != nil:
+		return "field payload.model has the wrong type"
+	case model == "":
+		return "missing field payload.model"
+	case len(p["reason"]) > 0 && json.Unmarshal(p["reason"], &reason) != nil:
+		return "field payload.reason has the wrong type"
+	}
+	return ""
+}
+
+// escalatePayload reads a payload that has no fault.
+func escalatePayload(raw json.RawMessage) (model, reason string) {
+	var p map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &p)
+	_ = json.Unmarshal(p["model"], &model)
+	_ = json.Unmarshal(p["reason"], &reason)
+	return model, reason
 }
 
 func controlWords(command string, r controlResult) string {
@@ -295,17 +353,8 @@ func (e *Engine) escalation(ctx context.Context, msg controlMessage) (string, er
 	if msg.Command != commandEscalate {
 		return "", nil
 	}
-	var p struct {
-		Model  *string `json:"model"`
-		Reason *string `json:"reason"`
-	}
-	if err := json.Unmarshal(msg.Payload, &p); err != nil {
-		return "", &Error{Code: CodeBadRequest, Message: "field payload.model must be a string"}
-	}
-	if p.Model == nil || *p.Model == "" {
-		return "", &Error{Code: CodeBadRequest, Message: "missing field payload.model"}
-	}
-	m, err := e.parts.Models.Resolve(ctx, *p.Model)
+	model, _ := escalatePayload(msg.Payload)
+	m, err := e.parts.Models.Resolve(ctx, model)
 	if err != nil {
 		names := ""
 		for _, x := range e.parts.Models.List(ctx) {
@@ -314,7 +363,7 @@ func (e *Engine) escalation(ctx context.Context, msg controlMessage) (string, er
 				names += " (" + x.Alias + ")"
 			}
 		}
-		return "", &Error{Code: CodeBadRequest, Message: fmt.Sprintf("unknown model %q; configured are%s", *p.Model, trimComma(names))}
+		return "", &Error{Code: CodeBadRequest, Message: fmt.Sprintf("unknown model %q; configured are%s", model, trimComma(names))}
 	}
 	return m.Name, nil
 }

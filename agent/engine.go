@@ -251,7 +251,7 @@ func (e *Engine) loop(topic string, message any) {
 func (e *Engine) loopIfNew(t *timeline) {
 	var msg map[string]any
 	t.mu.Lock()
-	if t.state.Active() && t.state.Phase != run.Waiting {
+	if t.stateWorthTelling() {
 		if key := stackKey(t.loopStack(t.state)); key != t.lastLoop {
 			t.lastLoop = key
 			msg = t.stateMessage()
@@ -263,11 +263,18 @@ func (e *Engine) loopIfNew(t *timeline) {
 	}
 }
 
+// stateWorthTelling tells whether a run has begun, or was paused or given
+// another model while it waits for a slot.
+func (t *timeline) stateWorthTelling() bool {
+	r := t.state.Run
+	return t.state.Active() && (t.state.Phase != run.Waiting || r.Paused || r.Escalation != "")
+}
+
 // tellState tells one client, who has just come, what state the run is in.
 func (t *timeline) tellState(c Client) {
 	var msg map[string]any
 	t.view(func() {
-		if t.state.Active() && t.state.Phase != run.Waiting {
+		if t.stateWorthTelling() {
 			msg = t.stateMessage()
 		}
 	})

@@ -34,6 +34,7 @@ func scripted(t *testing.T, scripts llmtest.Scripts) (env []string, proxy *llmte
 allow = ["bash(sleep *)", "bash(true)"]
 [aliases]
 opus = "work/big"
+small = "builtin" # routes; what the proxy sees is the run's own
 [providers.work]
 base_url = "%s/v1"
 [models."work/small"]
@@ -253,6 +254,17 @@ func malformed(e *editor, run string) {
 	try("run_id", func(m map[string]any) { m["target"] = map[string]any{} })
 	try("request_id", func(m map[string]any) { m["request_id"] = strings.Repeat("x", 129) })
 	try("schema", func(m map[string]any) { m["schema"] = 1 })
+	try("schema", func(m map[string]any) { m["schema"] = "0" })
+	try("target.run_id", func(m map[string]any) { m["target"] = map[string]any{"run_id": 5} })
+	try("target.run_id", func(m map[string]any) { m["target"] = map[string]any{"Run_ID": run} })
+	try("target.issue_id", func(m map[string]any) { m["target"] = map[string]any{"run_id": run, "issue_id": 5} })
+	try("timestamp", func(m map[string]any) { m["timestamp"] = "yesterday" })
+	for _, payload := range []any{map[string]any{}, map[string]any{"model": nil}, map[string]any{"model": 5}} {
+		try("payload.model", func(m map[string]any) { m["command"], m["payload"] = "escalate", payload })
+	}
+	try("payload.reason", func(m map[string]any) {
+		m["command"], m["payload"] = "escalate", map[string]any{"model": "opus", "reason": 5}
+	})
 }
 
 // TestDuplicateInFlight: while a request is being carried out, the same id
