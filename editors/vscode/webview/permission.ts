@@ -127,5 +127,5 @@ function permissionCard(q: Question, answer: (optionId: string, reason?: string)
 
 function diffOf(diff: string): HTMLElement {
   return h("pre", { class: "diff", tabindex: 0 }, ...diff.trimEnd().split("\n").map((line) =>
-    h("span", { class: line.startsWith("+") ? "added" : line.startsWith("-") ? "deleted" : "dim" }, `${clean(line)}\n`)));
+    h("span", { class: /^(\+\+\+|---) /.test(line) ? "dim" : line.startsWith("+") ? "added" : line.startsWith("-") ? "deleted" : "dim" }, clean(line))));
 }
