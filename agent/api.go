@@ -345,6 +345,8 @@ type PlanResult struct {
 	Call           int                 `json:"call"` // which model call of the turn, from 1
 	Sections       []SectionSum        `json:"sections"`
 	Labels         map[string]PlanItem `json:"labels"` // by candidate id
+	// Replay says what building the plan again from its stored inputs gave: identical or differs. A preview isn't checked.
+	Replay string `json:"replay,omitempty"`
 }
 
 // SectionSum is a section's share of a plan.

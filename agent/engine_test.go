@@ -373,6 +373,9 @@ func TestAttribution(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if p.Replay != "identical" {
+			t.Fatalf("plan %s built again: %q", id, p.Replay)
+		}
 		if p.TurnID != res.TurnID || p.RunID != res.RunID || p.BranchID != "main" || p.RetrievalSetID != meta.RetrievalSetIDs[0] || p.Call != i+1 {
 			t.Errorf("plan %d is attributed to %+v", i, p)
 		}

@@ -23,6 +23,7 @@ func (r PlanResult) MarshalJSON() ([]byte, error) {
 		Call           int                 `json:"call"`
 		Sections       []SectionSum        `json:"sections"`
 		Labels         map[string]PlanItem `json:"labels"`
+		Replay         string              `json:"replay,omitempty"`
 	}
 	p := planFields(r.Plan)
 	p.Included = append([]contextplan.Item{}, p.Included...)
@@ -35,6 +36,6 @@ func (r PlanResult) MarshalJSON() ([]byte, error) {
 	return json.Marshal(ours{
 		planFields: p, SessionID: r.SessionID, BranchID: r.BranchID, TurnID: r.TurnID, RunID: r.RunID,
 		RetrievalSetID: r.RetrievalSetID, Model: r.Model, Call: r.Call,
-		Sections: append([]SectionSum{}, r.Sections...), Labels: labels,
+		Sections: append([]SectionSum{}, r.Sections...), Labels: labels, Replay: r.Replay,
 	})
 }

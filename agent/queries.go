@@ -165,7 +165,15 @@ func (e *Engine) Plan(ctx context.Context, p *PlanParams) (*PlanResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.planResult(ctx, r)
+	out, err := e.planResult(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	out.Replay = "differs"
+	if same, _, err := r.again(); err == nil && same {
+		out.Replay = "identical"
+	}
+	return out, nil
 }
 
 func (e *Engine) planResult(ctx context.Context, r planRecord) (*PlanResult, error) {
@@ -214,6 +222,11 @@ func (e *Engine) Replay(ctx context.Context, planID string) (identical bool, dif
 	if err != nil {
 		return false, diff, err
 	}
+	return r.again()
+}
+
+// again builds a stored plan from its stored inputs.
+func (r planRecord) again() (identical bool, diff contextplan.PlanDiff, err error) {
 	again, err := contextplan.Build(r.Input)
 	if err != nil {
 		return false, diff, planError(err)

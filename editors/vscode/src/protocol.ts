@@ -938,6 +938,8 @@ export interface PlanResult {
   sections: SectionSum[];
   /** by candidate id */
   labels: Record<string, PlanItem>;
+  /** Replay says what building the plan again from its stored inputs gave: identical or differs. A preview isn't checked. */
+  replay?: string;
 }
 
 /** Item is one candidate's place in a plan, or its absence, with the reason. Detail says it to a person. */

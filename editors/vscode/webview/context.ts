@@ -89,7 +89,6 @@ function turnOf(p: PlanResult): string {
 }
 
 function headContent(p: PlanResult): (Node | string)[] {
-  const identical = (p as { identical?: boolean }).identical; // absent: the server doesn't say
   const at = plans.lastIndexOf(p.planId);
   const step = (by: number, label: string, sign: string) =>
     button(label, () => go(plans[at + by]), { class: "quiet", disabled: at < 0 || plans[at + by] === undefined }, sign);
@@ -97,7 +96,7 @@ function headContent(p: PlanResult): (Node | string)[] {
   return [
     h("div", { class: "title" },
       h("h2", {}, h("b", { title: p.planId }, `Plan ${short(p.planId)}`), h("span", { class: "dim" }, ` · ${facts.join(" · ")}`),
-        identical !== undefined && h("span", { class: identical ? "same" : "failed", title: "Building it again from its stored inputs gives the same plan" }, identical ? " · identical on replay ✓" : " · differs on replay ✗")),
+        p.replay && h("span", { class: p.replay === "identical" ? "same" : "failed", title: "What building it again from its stored inputs gives" }, ` · ${p.replay} on replay ${p.replay === "identical" ? "✓" : "✗"}`)),
       h("span", { class: "grow" }), step(-1, "The plan before", "‹"), step(1, "The plan after", "›"), filter),
     barElement(p),
     ...(p.overflow ? [h("p", { class: "wait" }, `⚠ the request was cut from ${p.overflow.from} to ${p.overflow.to} tokens`)] : []),

@@ -777,6 +777,7 @@ M.notifications = {
 ---@field call integer which model call of the turn, from 1
 ---@field sections agent_lsp.SectionSum[]
 ---@field labels table<string, agent_lsp.PlanItem> by candidate id
+---@field replay? string Replay says what building the plan again from its stored inputs gave: identical or differs. A preview isn't checked.
 
 --- Item is one candidate's place in a plan, or its absence, with the reason. Detail says it to a person.
 ---@class agent_lsp.PlannedItem

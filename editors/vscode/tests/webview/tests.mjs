@@ -368,6 +368,7 @@ export const tests = {
   }),
 
   "the context view: filter and compare": on(() => context(), ".plan-row", async (page) => {
+    assert.match(await page.innerText(".title"), /identical on replay ✓/);
     const all = await page.locator(".plan-row").count();
     assert.equal(all, recording.plan.included.length + recording.plan.excluded.length);
     await page.keyboard.press("f");
