@@ -100,6 +100,8 @@ export class Agent implements Host, vscode.Disposable {
       this.session.setServer("untrusted");
     } else if (start === "always" || (start === "used" && this.extension.workspaceState.get<boolean>(USED)) || this.chat.visible) {
       await this.ensure();
+    } else if (this.session.server !== "ready") {
+      this.session.setServer("off");
     }
   }
 
@@ -235,7 +237,7 @@ export class Agent implements Host, vscode.Disposable {
   state(): HostState {
     const { glyphs, enterWhileRunning } = ownSettings();
     const s = this.session;
-    return { server: s.server, ...s.ref(), title: s.title, status: s.status, attached: this.attached, settings: { glyphs, enterWhileRunning } };
+    return { server: s.server === "off" ? "starting" : s.server, ...s.ref(), title: s.title, status: s.status, attached: this.attached, settings: { glyphs, enterWhileRunning } };
   }
 
   enrich(method: Relayed, params: unknown): unknown {

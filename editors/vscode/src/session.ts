@@ -15,7 +15,8 @@ export interface Gate {
   notify(method: string, params: unknown): void;
 }
 
-export type ServerState = "none" | "untrusted" | "starting" | "ready" | "down";
+/** off: nobody has wanted it yet */
+export type ServerState = "off" | "none" | "untrusted" | "starting" | "ready" | "down";
 
 interface Run {
   id: string;
@@ -36,7 +37,7 @@ export interface HunkFile {
 const keyOf = (uri: string): string => vscode.Uri.parse(uri).toString();
 
 export class Session implements vscode.Disposable {
-  server: ServerState = "starting";
+  server: ServerState = "off";
   id: string | undefined;
   branch: string | undefined;
   title = "";
@@ -100,7 +101,7 @@ export class Session implements vscode.Disposable {
       max: meta?.max || this.run?.max || 0,
       elapsed: Number.isNaN(started) ? 0 : Math.max(0, now - started),
     };
-    if (this.server !== "ready") {
+    if (this.server !== "ready" && this.server !== "off") {
       out.state = this.server;
     } else if (this.running()) {
       const paused = meta?.state === "paused" || this.run?.paused;

@@ -3,7 +3,7 @@
  * in one temporary folder, and the server's whole process group ends with it.
  */
 import { spawn, type ChildProcess } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { chromium, type BrowserContext, type Frame, type Locator, type Page } from "playwright-core";
@@ -16,6 +16,9 @@ const STEP_MS = 30_000; // for one thing to be seen
 const START_MS = 90_000; // for the workbench to be there
 const SIZE = { width: 1400, height: 900 };
 export const BIN = resolve(process.env["AGENT_LSP_BIN"] ?? join(ROOT, "bin/agent-lsp"));
+
+export type Theme = "dark" | "light";
+const THEMES: Record<Theme, string> = { dark: "Default Dark Modern", light: "Default Light Modern" };
 
 function need(path: string): string {
   if (!existsSync(path)) {
@@ -39,6 +42,7 @@ const SETTINGS = {
   "window.restoreWindows": "none",
   "files.hotExit": "off",
   "editor.minimap.enabled": false,
+  "workbench.colorTheme": THEMES.dark,
   "agentLsp.server.path": BIN,
 };
 
@@ -49,8 +53,12 @@ export interface Options {
   trust?: boolean;
   /** more environment for the server, and so for agent-lsp */
   env?: Record<string, string>;
-  /** the folder of installed extensions; absent: the extension under development is loaded */
+  /** the folder of installed extensions; absent: an extension under development is loaded */
   extensions?: string;
+  /** which; absent: this one */
+  development?: string;
+  /** milliseconds that one thing may take to be seen */
+  patience?: number;
 }
 
 export class Workbench {
@@ -73,10 +81,7 @@ export class Workbench {
     }
     chmodSync(join(w, "tmp"), 0o700);
     this.settings(this.options.settings ?? {});
-    const own = {
-      HOME: join(w, "home"), TMPDIR: join(w, "tmp"), XDG_RUNTIME_DIR: join(w, "tmp"),
-      XDG_STATE_HOME: join(w, "state"), XDG_CACHE_HOME: join(w, "cache"), XDG_CONFIG_HOME: join(w, "config"), ...this.options.env,
-    };
+    const own = this.environment;
     const { ANTHROPIC_API_KEY: _a, OPENAI_API_KEY: _o, GROQ_API_KEY: _g, ...env } = process.env;
     const args = [
       need(join(VSCODE, "server/out/server-main.js")), "--host", "127.0.0.1", "--port", "0", "--without-connection-token",
@@ -102,13 +107,19 @@ export class Workbench {
       args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
       env: { ...env, ...own } as Record<string, string>,
     });
-    this.browser.setDefaultTimeout(STEP_MS);
+    this.browser.setDefaultTimeout(this.options.patience ?? STEP_MS);
     return this;
   }
 
   /** The person's settings, from now on. */
   settings(more: Record<string, unknown>): void {
     writeFileSync(join(this.work, "srv/data/User/settings.json"), JSON.stringify({ ...SETTINGS, ...more }, undefined, 2));
+  }
+
+  /** The environment that agent-lsp has in this run: where it keeps what it knows. */
+  get environment(): Record<string, string> {
+    const at = (dir: string) => join(this.work, dir);
+    return { HOME: at("home"), TMPDIR: at("tmp"), XDG_RUNTIME_DIR: at("tmp"), XDG_STATE_HOME: at("state"), XDG_CACHE_HOME: at("cache"), XDG_CONFIG_HOME: at("config"), ...this.options.env };
   }
 
   /** A new folder with files, below this run's own. */
@@ -132,13 +143,13 @@ export class Workbench {
     const remote = (path: string) => `vscode-remote://127.0.0.1:${this.port}${path}`;
     const payload = this.options.extensions
       ? []
-      : [["extensionDevelopmentPath", remote(EXTENSION)], ...(tests ? [["extensionTestsPath", remote(tests)], ["skipWelcome", "true"]] : [])];
+      : [["extensionDevelopmentPath", remote(this.options.development ?? EXTENSION)], ...(tests ? [["extensionTestsPath", remote(tests)], ["skipWelcome", "true"]] : [])];
     return `http://127.0.0.1:${this.port}/?folder=${folder}&payload=${encodeURIComponent(JSON.stringify(payload))}`;
   }
 
   async open(folder: string): Promise<Window> {
     const page = await this.browser!.newPage();
-    const w = new Window(page, folder);
+    const w = new Window(page, folder, (theme) => this.settings({ ...this.options.settings, "workbench.colorTheme": THEMES[theme] }));
     await page.goto(this.url(folder));
     await w.loaded();
     return w;
@@ -160,6 +171,28 @@ export class Workbench {
     return code;
   }
 
+  /** How many of this run's processes are agent-lsp. */
+  servers(): number {
+    return readdirSync("/proc").filter((pid) => {
+      try {
+        return /^\d+$/.test(pid) && readlinkSync(`/proc/${pid}/exe`) === BIN && readFileSync(`/proc/${pid}/environ`, "utf8").includes(`HOME=${join(this.work, "home")}\0`);
+      } catch {
+        return false; // it has ended, or is somebody else's
+      }
+    }).length;
+  }
+
+  /** What all windows show now, for whoever looks into a failure; FAILURES names the folder. */
+  async failed(name: string): Promise<void> {
+    const dir = process.env["FAILURES"];
+    if (dir) {
+      mkdirSync(dir, { recursive: true });
+      for (const [i, page] of (this.browser?.pages() ?? []).entries()) {
+        await page.screenshot({ path: join(dir, `${name.replaceAll(/\W+/g, "-")}-${i}.png`) }).catch(() => undefined);
+      }
+    }
+  }
+
   async stop(): Promise<void> {
     await this.browser?.close();
     const server = this.server;
@@ -177,9 +210,17 @@ export class Window {
   readonly page: Page;
   readonly folder: string;
 
-  constructor(page: Page, folder: string) {
+  private readonly setTheme: (theme: Theme) => void;
+
+  constructor(page: Page, folder: string, setTheme: (theme: Theme) => void) {
     this.page = page;
     this.folder = folder;
+    this.setTheme = setTheme;
+  }
+
+  async theme(theme: Theme): Promise<void> {
+    this.setTheme(theme);
+    await this.page.locator(`.monaco-workbench.${theme === "dark" ? "vs-dark" : "vs"}`).waitFor();
   }
 
   async loaded(): Promise<void> {

@@ -1,0 +1,31 @@
+#!/bin/bash
+# run.sh BIN [SUITE]...: tests the VS Code extension with the server BIN in the real workbench.
+#   inside    mocha in the extension host: commands, settings, pure parts
+#   review    ask, watch, accept, reject, undo, context; and a control that must fail
+#   steer     permissions, pause, reload, resume, cancel, a server that dies, trust, no server
+#   model     the same with llama-server
+#   package   the vsix, installed from the command line
+# Without a suite: all of them. PICTURES=1 makes images/*.png anew.
+set -euo pipefail
+
+TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+EXTENSION=${TESTS%/tests}
+ROOT=$(cd "$EXTENSION/../.." && pwd)
+export AGENT_LSP_TESTENV=${AGENT_LSP_TESTENV:-$ROOT/.cache/testenv}
+AGENT_LSP_BIN=$(realpath "${1:?usage: run.sh BIN [SUITE]...}")
+export AGENT_LSP_BIN
+shift
+[[ $# -gt 0 ]] || set -- inside review steer model package
+NODE=$AGENT_LSP_TESTENV/vscode/node
+for need in "$AGENT_LSP_BIN" "$NODE/node" "$EXTENSION/node_modules/.agent-lsp"; do
+  [[ -e $need ]] || { echo "$need is missing: make test-env build" >&2; exit 1; }
+done
+export PATH=$NODE:$PATH
+
+cd "$EXTENSION"
+node node_modules/typescript/bin/tsc --noEmit
+node esbuild.mjs
+for suite in "$@"; do
+  echo "== VS Code, $suite"
+  node --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-reporter=spec "tests/e2e/$suite.test.ts"
+done
