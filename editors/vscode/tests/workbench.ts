@@ -43,12 +43,16 @@ const SETTINGS = {
   "files.hotExit": "off",
   "editor.minimap.enabled": false,
   "workbench.colorTheme": THEMES.dark,
-  "agentLsp.server.path": BIN,
 };
+
+/** A path is the machine's matter: what a person sets for it elsewhere does not count here. */
+const MACHINE = { "agentLsp.server.path": BIN };
 
 export interface Options {
   /** more settings of the person */
   settings?: Record<string, unknown>;
+  /** more settings of the machine */
+  machine?: Record<string, unknown>;
   /** workspace trust is asked for, as on a desktop */
   trust?: boolean;
   /** more environment for the server, and so for agent-lsp */
@@ -76,11 +80,12 @@ export class Workbench {
 
   async start(): Promise<this> {
     const w = this.work;
-    for (const dir of ["home", "tmp", "ext", "srv/data/User", "state", "cache", "config"]) {
+    for (const dir of ["home", "tmp", "ext", "srv/data/User", "srv/data/Machine", "state", "cache", "config"]) {
       mkdirSync(join(w, dir), { recursive: true });
     }
     chmodSync(join(w, "tmp"), 0o700);
     this.settings(this.options.settings ?? {});
+    writeFileSync(join(w, "srv/data/Machine/settings.json"), JSON.stringify({ ...MACHINE, ...this.options.machine }));
     const own = this.environment;
     const { ANTHROPIC_API_KEY: _a, OPENAI_API_KEY: _o, GROQ_API_KEY: _g, ...env } = process.env;
     const args = [

@@ -10,7 +10,7 @@ import { EXTENSION, Workbench, type Window } from "../workbench.ts";
 import { askServer } from "../lsp.ts";
 import { acceptFirst, threeHunks } from "./story.ts";
 
-const failure = (bench: Workbench, t: object) => ((t as TestContext).passed ? undefined : bench.failed((t as TestContext).name));
+const failure = (bench: Workbench, t: object) => ((t as { passed: boolean }).passed ? undefined : bench.failed((t as TestContext).name));
 
 describe("review", () => {
   const bench = new Workbench();
@@ -57,6 +57,7 @@ describe("review", () => {
   it("opens a hunk in place, with its deleted lines", async () => {
     await w.page.locator(".tab.active").click();
     await w.command("Agent: Next Hunk");
+    await w.status("Ln 8").waitFor();
     await w.page.keyboard.press("Alt+d");
     const peek = w.page.locator(".peekview-widget");
     await peek.getByText("1 of 3 changes").waitFor();
@@ -70,6 +71,7 @@ describe("review", () => {
     await w.page.locator(".tab.active").click();
     await w.page.keyboard.press("Control+End");
     await w.page.keyboard.press("Alt+k"); // the last hunk
+    await w.status("Ln 21").waitFor();
     await w.page.keyboard.press("Alt+n");
     await w.status("agent ⧗ 1 hunk").waitFor();
     await w.until("the rejected lines are as before", async () => (await w.text()).includes("return Hello(clean(name)) + Hello(clean(name))"));
@@ -123,6 +125,7 @@ describe("control: a broken accept is noticed", () => {
     writeFileSync(bundle, harmed);
     await bench.start();
   });
+  afterEach((t) => failure(bench, t));
   after(async () => {
     await bench.stop();
     rmSync(broken, { recursive: true, force: true });
