@@ -93,8 +93,10 @@ export class Permissions implements vscode.Disposable {
     const chosen = p.destructive
       ? await vscode.window.showWarningMessage(asks, { modal: true, detail: `${title}\n\n${p.detail}\n\nThis may destroy something.` }, ...items)
       : await vscode.window.showWarningMessage(`${asks}: ${title}`, ...items);
-    if (chosen) {
+    if (chosen && this.open.has(id)) {
       this.answer(id, chosen.option.id);
+    } else if (chosen) {
+      void vscode.window.showInformationMessage(`Agent: ${p.tool} ${title} was answered already, or its run is over.`);
     }
   }
 
@@ -127,5 +129,5 @@ export class Permissions implements vscode.Disposable {
 
 /** What an option is called on a button: short, but with the rule that "always" saves. */
 function label(o: PermissionOption): string {
-  return SHORT[o.kind] ?? o.name;
+  return SHORT[o.kind] ?? o.name.replace(/ = allow$/, "");
 }

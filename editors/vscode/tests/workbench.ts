@@ -176,15 +176,25 @@ export class Workbench {
     return code;
   }
 
-  /** How many of this run's processes are agent-lsp. */
-  servers(): number {
+  private serverPids(): number[] {
     return readdirSync("/proc").filter((pid) => {
       try {
         return /^\d+$/.test(pid) && readlinkSync(`/proc/${pid}/exe`) === BIN && readFileSync(`/proc/${pid}/environ`, "utf8").includes(`HOME=${join(this.work, "home")}\0`);
       } catch {
         return false; // it has ended, or is somebody else's
       }
-    }).length;
+    }).map(Number);
+  }
+
+  /** How many of this run's processes are agent-lsp. */
+  servers(): number {
+    return this.serverPids().length;
+  }
+
+  killServers(): void {
+    for (const pid of this.serverPids()) {
+      process.kill(pid, "SIGKILL");
+    }
   }
 
   /** What all windows show now, for whoever looks into a failure; FAILURES names the folder. */
@@ -292,6 +302,23 @@ export class Window {
       }
       await this.page.waitForTimeout(50);
     }
+  }
+
+  /** A notification, in the list of all: under the smoke test driver the workbench shows none by itself. */
+  async notification(text: string | RegExp): Promise<Locator> {
+    const center = this.page.locator(".notifications-center.visible");
+    if (!(await center.isVisible())) {
+      await this.page.locator(".statusbar-item[id='status.notifications'] a").click();
+      await center.waitFor();
+    }
+    const row = center.locator(".notification-list-item", { hasText: text }).first();
+    await row.waitFor();
+    return row;
+  }
+
+  async hideNotifications(): Promise<void> {
+    await this.command("Notifications: Hide Notifications");
+    await this.page.locator(".notifications-center.visible").waitFor({ state: "hidden" });
   }
 
   disk(name: string): string {

@@ -3,14 +3,13 @@ import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, afterEach, before, describe, it, type TestContext } from "node:test";
+import { after, afterEach, before, describe, it } from "node:test";
+import { failure } from "../failure.ts";
 import { picture } from "../pictures.ts";
 import { greeting } from "../projects.ts";
 import { EXTENSION, Workbench, type Window } from "../workbench.ts";
 import { askServer } from "../lsp.ts";
 import { acceptFirst, threeHunks } from "./story.ts";
-
-const failure = (bench: Workbench, t: object) => ((t as { passed: boolean }).passed ? undefined : bench.failed((t as TestContext).name));
 
 describe("review", () => {
   const bench = new Workbench();
@@ -115,7 +114,7 @@ describe("review", () => {
 
 describe("control: a broken accept is noticed", () => {
   const broken = mkdtempSync(join(tmpdir(), "broken-"));
-  const bench = new Workbench({ development: broken, patience: 8000 });
+  const bench = new Workbench({ development: broken, patience: 6000 });
   before(async () => {
     cpSync(EXTENSION, broken, { recursive: true, filter: (f) => !f.includes("node_modules") });
     const bundle = join(broken, "dist/extension.js");
