@@ -5,7 +5,7 @@ BIN := bin/agent-lsp
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
 export CGO_ENABLED := 0
 
-.PHONY: lint build run test test-env vet test-go test-race test-neovim test-crash test-random pictures gen bench bench-edits bench-retrieval bench-index clean help
+.PHONY: lint build run test test-env vet test-go test-race test-neovim test-vscode test-crash test-random pictures gen bench bench-edits bench-retrieval bench-index clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -17,9 +17,9 @@ build: ## build bin/agent-lsp, one static file
 run: build ## the main job, on a copy of Go's net/http
 	@./bench/demo/run.sh $(abspath $(BIN))
 
-test: test-env vet test-go test-race test-neovim ## everything that CI checks
+test: test-env vet test-go test-race test-neovim test-vscode ## everything that CI checks
 
-test-env: ## install llama-server, Neovim, Chromium and tmux for the tests, by package name
+test-env: ## install llama-server, Neovim, VS Code, Chromium and tmux for the tests, by package name
 	@./internal/testenv/install-all.sh
 
 vet:
@@ -46,6 +46,9 @@ test-race: ## the concurrent packages under the race detector
 
 test-neovim: build ## the plugin in the real editor
 	./editors/neovim/tests/run.sh $(abspath $(BIN))
+
+test-vscode: build ## the extension in the real workbench
+	./editors/vscode/tests/run.sh $(abspath $(BIN))
 
 test-crash: ## kill -9 at 240 random moments of random runs, and what is left each time
 	go test ./cmd/agent-lsp -count=1 -run 'TestCrash$$' -v -timeout 30m -args -crash.kills 240

@@ -1,5 +1,7 @@
 #!/bin/bash
 # run.sh BIN [SUITE]...: tests the VS Code extension with the server BIN in the real workbench.
+#   pure      parts without an editor: the reducer's corpus, markdown, rows of calls
+#   webview   the views alone, in Chromium, with a recording of the real server
 #   inside    mocha in the extension host: commands, settings, pure parts
 #   review    ask, watch, accept, reject, undo, context; and a control that must fail
 #   steer     permissions, pause, reload, resume, cancel, a server that dies, trust, no server
@@ -15,7 +17,7 @@ export AGENT_LSP_TESTENV=${AGENT_LSP_TESTENV:-$ROOT/.cache/testenv}
 AGENT_LSP_BIN=$(realpath "${1:?usage: run.sh BIN [SUITE]...}")
 export AGENT_LSP_BIN
 shift
-[[ $# -gt 0 ]] || set -- inside review steer model package
+[[ $# -gt 0 ]] || set -- pure webview review steer
 NODE=$AGENT_LSP_TESTENV/vscode/node
 for need in "$AGENT_LSP_BIN" "$NODE/node" "$EXTENSION/node_modules/.agent-lsp"; do
   [[ -e $need ]] || { echo "$need is missing: make test-env build" >&2; exit 1; }
@@ -27,5 +29,8 @@ node node_modules/typescript/bin/tsc --noEmit
 node esbuild.mjs
 for suite in "$@"; do
   echo "== VS Code, $suite"
-  node --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-reporter=spec "tests/e2e/$suite.test.ts"
+  case $suite in
+    pure | webview) node "tests/$suite/run.mjs" ;;
+    *) node --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-reporter=spec "tests/e2e/$suite.test.ts" ;;
+  esac
 done

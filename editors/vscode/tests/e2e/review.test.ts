@@ -108,7 +108,6 @@ describe("review", () => {
       assert.ok(text.includes(label.slice(0, 24)), `the view lacks the item ${label}`);
     }
     await picture(w, "context");
-    await w.command("View: Close Panel").catch(() => undefined);
   });
 });
 
