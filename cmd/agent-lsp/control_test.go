@@ -215,13 +215,13 @@ func TestARunObeys(t *testing.T) {
 		t.Errorf("the next request names the model %q (%v)", sent.Model, err)
 	}
 	e.refused("resume-2", "resume", s.RunID, "invalid_state", true)
+	e.refused("odd", "explode", s.RunID, "bad_request", false)
+	malformed(e, s.RunID)
 	e.obeyed("cancel-1", "cancel", s.RunID, `{}`, func(m loopMessage) bool { return m.Event == "ABORT" && m.Reason == "USER_CANCELLED" })
 	for i, command := range []string{"pause", "resume", "cancel", "escalate"} {
 		e.refused(fmt.Sprint("late-", i), command, s.RunID, "not_found", false)
 		e.refused(fmt.Sprint("none-", i), command, "no-such-run", "not_found", false)
 	}
-	e.refused("odd", "explode", s.RunID, "bad_request", false)
-	malformed(e, s.RunID)
 	e.bye()
 }
 

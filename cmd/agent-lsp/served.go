@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 )
 
-// served is the engine as the holder's own editor sees it: it ends with that
-// editor's connection.
+// served is the engine as the holder's own editor sees it.
 type served struct {
 	*seat
 	host *host
@@ -15,8 +14,6 @@ type served struct {
 // what is decided from now on.
 func (s *served) SetSettings(settings json.RawMessage) { s.host.house.reconfigure(settings) }
 
-// Close implements rpc.Engine.
-func (s *served) Close() error {
-	s.host.close()
-	return nil
-}
+// Close implements rpc.Engine: the engine goes on until the runs of the other
+// windows are done.
+func (s *served) Close() error { return nil }

@@ -11,7 +11,10 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/agent-lsp/agent-lsp/agent"
 	"github.com/agent-lsp/agent-lsp/internal/share"
@@ -48,10 +51,11 @@ type host struct {
 	err    error
 	seats  *seats
 
-	ctx    context.Context // of the guests
-	cancel context.CancelFunc
-	guests sync.WaitGroup
-	once   sync.Once
+	ctx      context.Context // of the guests
+	cancel   context.CancelFunc
+	guests   sync.WaitGroup
+	attached atomic.Int64 // guests that are connected
+	once     sync.Once
 }
 
 // newHost lets guests in at once; they wait until the engine is open.
@@ -87,6 +91,8 @@ func (h *host) accept() {
 		h.guests.Add(1)
 		go func() {
 			defer h.guests.Done()
+			h.attached.Add(1)
+			defer h.attached.Add(-1)
 			h.serve(conn)
 		}()
 	}
@@ -109,6 +115,37 @@ func (h *host) serve(conn net.Conn) {
 	if err := server.Run(h.ctx); err != nil && h.ctx.Err() == nil && !errors.Is(err, rpc.ErrNoShutdown) {
 		h.log.Warn("a client's connection broke", "error", err)
 	}
+}
+
+// lingerEvery is how often a host whose own editor has left looks whether the
+// others' runs are done.
+const lingerEvery = 50 * time.Millisecond
+
+// linger keeps the engine going after the holder's own editor has left, while
+// others are connected and runs go on: what one window does must not end what
+// another one waits for. The process has let go of its editor by then; being
+// asked to end (SIGTERM) does not hurry it, being killed is as every kill.
+func (h *host) linger() {
+	tick := time.NewTicker(lingerEvery)
+	defer tick.Stop()
+	for h.attached.Load() > 0 && h.busy() {
+		<-tick.C
+	}
+}
+
+// busy tells whether a run would be cut off. A paused one would not: who takes
+// over finds it as it is.
+func (h *host) busy() bool {
+	select {
+	case <-h.opened:
+	default:
+		return false
+	}
+	if h.house == nil {
+		return false
+	}
+	status, err := h.house.engine.Status(h.ctx, &agent.SessionRef{})
+	return err == nil && slices.ContainsFunc(status.Runs, func(r agent.RunInfo) bool { return r.State == "running" || r.State == "waiting" })
 }
 
 // close ends everything: first who talks to the engine, then the engine, then
@@ -247,6 +284,7 @@ func relay(ctx context.Context, in *bufio.Reader, conn io.ReadWriteCloser, first
 	var own *host
 	defer func() {
 		if own != nil {
+			own.linger()
 			own.close()
 		}
 	}()
@@ -304,6 +342,9 @@ func serveDirect(ctx context.Context, conn io.ReadWriteCloser, claim *share.Clai
 	})
 	err := server.Run(ctx)
 	if h != nil {
+		if ctx.Err() == nil {
+			h.linger()
+		}
 		h.close()
 	}
 	return err

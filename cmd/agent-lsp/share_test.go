@@ -53,6 +53,38 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
+// TestFirstWindowLeaves: the first window's clean exit ends no run that another
+// window waits for; its process goes when the run is done, and another serves.
+func TestFirstWindowLeaves(t *testing.T) {
+	t.Parallel()
+	dir, env := writeFiles(t, map[string]string{"a.txt": "hello\n"}), home(t)
+	setting(t, env, "[permissions]\nallow = [\"bash(sleep *)\"]\n")
+	a, b := startEditor(t, env, dir), startEditor(t, env, dir)
+	a.hello(dir)
+	a.ready()
+	b.hello(dir)
+	s := b.submit(`run "sleep 2.125"`, "")
+	waitRunning(t, "2.125")
+	a.bye() // returns when the process has ended
+	if len(running(t, "2.125")) > 0 {
+		t.Error("the first server ended before the run of the other window")
+	}
+	b.loop(0, "the end of the run", func(m loopMessage) bool {
+		if m.RunID == s.RunID && m.Event == "ABORT" {
+			t.Errorf("the run was cut off: %s", m.raw)
+		}
+		return m.RunID == s.RunID && (m.Event == "DONE" || m.Event == "ABORT")
+	})
+	if got := b.done(s.TurnID); !strings.Contains(string(got.Params), `"success":true`) {
+		t.Errorf("the run's answer: %s", got.Params)
+	}
+	q := again(t, b, "where is hello?")
+	if got := b.done(q.TurnID); !strings.Contains(string(got.Params), "a.txt:1") {
+		t.Errorf("who serves now answers %s", got.Params)
+	}
+	b.bye()
+}
+
 // openDoc opens a document.
 func openDoc(t *testing.T, e *editor, path, text string) {
 	t.Helper()
