@@ -1,6 +1,7 @@
 /** The card of a question: what wants to run, where, and the answers, one key each. */
 import type { PermissionOption, PermissionParams } from "../src/protocol";
 import { button, h } from "./dom";
+import { glyphs } from "./glyphs";
 import { post } from "./host";
 import type { Question, Store } from "./store";
 import { clean } from "./words";
@@ -31,7 +32,7 @@ export class Cards {
     }
     for (const q of this.store.questions) {
       if (!this.cards.has(q.id)) {
-        const card = permissionCard(q, (optionId, reason) => this.answer(q, optionId, reason));
+        const card = permissionCard(q, glyphs(this.store.host.settings.glyphs).warn, (optionId, reason) => this.answer(q, optionId, reason));
         this.cards.set(q.id, card);
         this.el.append(card);
         this.offerFocus(card);
@@ -63,7 +64,7 @@ function detailOf(p: PermissionParams): string {
   return (p.detail.startsWith(p.title) ? p.detail.slice(p.title.length) : p.detail).trim(); // the command itself is said already
 }
 
-function permissionCard(q: Question, answer: (optionId: string, reason?: string) => void): HTMLElement {
+function permissionCard(q: Question, warn: string, answer: (optionId: string, reason?: string) => void): HTMLElement {
   const p = q.params;
   const of = (kind: string) => p.options.find((o) => o.kind === kind);
   const reason = h("input", { type: "text", class: "reason", placeholder: "No, because…", "aria-label": "Why not", hidden: true });
@@ -117,7 +118,7 @@ function permissionCard(q: Question, answer: (optionId: string, reason?: string)
     h("h2", {}, h("b", {}, p.tool), " wants to run"),
     h("pre", { class: "command", tabindex: 0 }, clean(p.title)),
     detailOf(p) !== "" && h("p", { class: "dim" }, clean(detailOf(p))),
-    p.destructive && h("p", { class: "failed" }, "⚠ this may destroy something"),
+    p.destructive && h("p", { class: "failed" }, `${warn} this may destroy something`),
     p.diff ? diffOf(p.diff) : undefined,
     h("div", { class: "answers" }, ...buttons),
     reason,

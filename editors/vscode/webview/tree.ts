@@ -483,12 +483,4 @@ export class Tree {
     }
     return null;
   }
-
-  /** Every root, or everything below, opened or closed. */
-  foldAll(open: boolean): void {
-    for (const c of this.store.model.cycles) {
-      this.folds.set(c.id, open);
-    }
-    this.rebuild();
-  }
 }

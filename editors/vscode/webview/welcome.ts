@@ -1,4 +1,5 @@
 /** The first minute: what works now, how to connect a model, what to try here. */
+import type { HostState } from "../src/messages";
 import { h } from "./dom";
 import { post } from "./host";
 import type { Store } from "./store";
@@ -19,11 +20,12 @@ export function modelsSentence(models: readonly { name: string; available: boole
   return "For free-form work connect a model: start Ollama or llama.cpp, or set ANTHROPIC_API_KEY, OPENAI_API_KEY or GROQ_API_KEY.";
 }
 
-const SERVER: Record<string, string> = {
-  none: "The server agent-lsp was not found. Install it, or set agentLsp.path to where it is.",
-  untrusted: "This workspace is not trusted, so the agent doesn't run here.",
-  starting: "Starting…",
-  down: "The server ended. Its log says why: command Agent: Show the Log.",
+/** What to say and to offer while there is no server: words, then pairs of a label and a command. */
+const SERVER: Record<Exclude<HostState["server"], "ready">, [string, ...[string, string][]]> = {
+  none: ["The server agent-lsp was not found. Install it, or say in the setting agentLsp.server.path where it is.", ["How to begin", "agentLsp.openWalkthrough"]],
+  untrusted: ["This workspace is not trusted, so the agent doesn't run here."],
+  starting: ["Starting…"],
+  down: ["The server ended.", ["Start it again", "agentLsp.restart"], ["Show its log", "agentLsp.showLog"]],
 };
 
 /** Shown as long as nothing was asked. */
@@ -31,7 +33,8 @@ export function welcome(store: Store, ask: (words: string) => void): HTMLElement
   const link = (words: string, command: string) => h("button", { type: "button", class: "link", on: { click: () => post({ type: "command", command }) } }, words);
   const { host, index } = store;
   if (host.server !== "ready") {
-    return [h("p", { class: host.server === "starting" ? "dim" : "failed" }, SERVER[host.server] ?? host.server)];
+    const [words, ...offers] = SERVER[host.server];
+    return [h("p", { class: host.server === "starting" ? "dim" : "failed", role: "status" }, words), h("p", { class: "offers" }, ...offers.map(([label, command]) => link(label, command)))];
   }
   const out = [
     h("p", {}, "Ready, offline too: the built-in model answers where, what, how and who-calls questions with path:line, renames, replaces, and runs the tests."),

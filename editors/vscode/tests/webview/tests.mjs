@@ -30,6 +30,17 @@ export const tests = {
     assert.equal((await page.said("request")).some((m) => m.method === "agent/submit"), false);
   }),
 
+  "without a server the view says what to do": on(() => ({ ...welcome(), greeting: [state({ server: "down" })] }), ".welcome p", async (page) => {
+    await page.click("text=Show its log");
+    assert.equal((await last(page, "command")).command, "agentLsp.showLog");
+    assert.equal((await page.said("request")).length, 0);
+  }),
+
+  "in ASCII there is nothing else": on(() => ({ ...story(), greeting: [state({ settings: { enterWhileRunning: "steer", glyphs: "ascii" } })] }), ".row.calls", async (page) => {
+    const signs = await page.evaluate(() => [...document.querySelectorAll(".glyph")].map((el) => el.textContent).join(""));
+    assert.match(signs, /^[\x20-\x7e]+$/);
+  }),
+
   "the tree is a tree for who can't see it": on(story, ".row.calls", async (page) => {
     const bad = await page.evaluate(() => {
       const out = [];
