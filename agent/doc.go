@@ -34,6 +34,8 @@
 //   - AGENT-7 A run is a function of its branch's log and of what comes through
 //     world.go: driven again from a recording it makes the same events, requests
 //     and hunks: TestRecordedRuns. No export holds a secret: TestExportHasNoSecrets.
+//   - AGENT-8 Whatever breaks on the way to the model, and wherever, no tool call
+//     runs twice or half: TestNoCallRunsTwice.
 //
 // # Reading order
 //

@@ -17,6 +17,7 @@ import (
 	"github.com/agent-lsp/agent-lsp/agent/edits"
 	"github.com/agent-lsp/agent-lsp/contextplan"
 	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/internal/llmtest"
 	"github.com/agent-lsp/agent-lsp/internal/model"
 	"github.com/agent-lsp/agent-lsp/internal/store"
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
@@ -44,12 +45,14 @@ type rig struct {
 	small    model.Model // the model called small; nil = there is none
 	commands []UserCommand
 	skills   []Skill
-	window   int // of the model, in tokens; 0 = 32,000
+	window   int          // of the model, in tokens; 0 = 32,000
+	tools    []tools.Tool // beside the usual ones
+	server   model.Model  // a real one, instead of the function
 }
 
 type reply func(n int, req model.Request) (text string, calls []model.Call)
 
-func newRig(t *testing.T, r reply) *rig {
+func newRig(t *testing.T, r reply, prepare ...func(*rig)) *rig {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.go": "package a\n\nfunc A() int { return 1 }\n", "b.go": "package a\n\nfunc B() int { return A() }\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -57,6 +60,9 @@ func newRig(t *testing.T, r reply) *rig {
 		}
 	}
 	g := &rig{t: t, dir: dir, state: filepath.Join(t.TempDir(), "state.db")}
+	for _, f := range prepare {
+		f(g)
+	}
 	g.open(r)
 	return g
 }
@@ -87,7 +93,7 @@ func (g *rig) open(r reply) {
 	ids := 0
 	var idMu sync.Mutex
 	engine = New(Parts{
-		Root: space.Roots()[0], Store: st, Index: fixedIndex{}, Edits: ledger, Tools: tools.NewRegistry(tools.Builtin()...),
+		Root: space.Roots()[0], Store: st, Index: fixedIndex{}, Edits: ledger, Tools: tools.NewRegistry(append(tools.Builtin(), g.tools...)...),
 		Models: oneModel{g.model(r), g}, Permissions: allRead{g.dir}, Version: "test", Now: time.Now,
 		NewID: func(prefix string) string {
 			idMu.Lock()
@@ -295,6 +301,9 @@ func (o oneModel) Resolve(_ context.Context, name string) (ResolvedModel, error)
 	if o.g.window > 0 {
 		window = o.g.window
 	}
+	if o.g.server != nil {
+		return ResolvedModel{Name: name, ID: llmtest.ModelName, Model: o.g.server, Caps: model.Caps{ContextWindow: window, Tools: true}}, nil
+	}
 	return ResolvedModel{Name: name, ID: name, Model: o.m, Caps: model.Caps{ContextWindow: window, Tools: true}}, nil
 }
 func (oneModel) List(context.Context) []ModelInfo {
@@ -304,7 +313,11 @@ func (oneModel) List(context.Context) []ModelInfo {
 type allRead struct{ root string }
 
 func (a allRead) Policy() tools.Policy {
-	return tools.Policy{Rules: tools.Defaults(), Roots: []string{a.root}, Trusted: true}
+	tally, err := tools.ParseRule("tally = allow", tools.SourceDefault) // see tallyTool
+	if err != nil {
+		panic(err)
+	}
+	return tools.Policy{Rules: append(tools.Defaults(), tally), Roots: []string{a.root}, Trusted: true}
 }
 func (allRead) Save(context.Context, []tools.Rule) error { return nil }
 

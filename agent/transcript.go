@@ -166,9 +166,16 @@ func (t *transcript) apply(e cycle.Event) {
 			r.carry = e.Carry
 		}
 	case cycle.ModelFailed:
-		t.close(true)
-		if e.RetryInMS == 0 {
+		r := t.close(true)
+		switch {
+		case e.RetryInMS == 0:
 			t.note(place, "The model call failed: "+e.Message)
+		case r != nil && len(r.text) > 0:
+			// Many servers take a conversation that ends with a reply as one to be
+			// written on within that reply, where no call can begin. The next call
+			// is the same iteration's, so this has its place at once.
+			t.note(place, brokenOff)
+			t.entries[len(t.entries)-1].place = place
 		}
 	case cycle.PinChanged:
 		t.pinned[e.ID] = t.stops
@@ -340,6 +347,9 @@ func (t *transcript) note(place int, text string) {
 	x.text = append(x.text, text...)
 	t.entries = append(t.entries, x)
 }
+
+// brokenOff is what the model is told where its reply broke in its middle.
+const brokenOff = "Your reply above broke off before its end, and nothing that it may have asked for was done. Go on."
 
 // unplaced marks what no plan holds yet. It gets its place with the iteration
 // that reads it, so that a later plan only ever appends to an earlier one.

@@ -1,0 +1,139 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/internal/llmtest"
+	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/model/anthropic"
+	"github.com/agent-lsp/agent-lsp/internal/model/openai"
+	"github.com/agent-lsp/agent-lsp/internal/model/wire"
+	"github.com/agent-lsp/agent-lsp/tools"
+)
+
+// tallyTool is a tool that can be seen to have run: each call adds a line to a file.
+type tallyTool struct{ file string }
+
+func (tallyTool) Spec() tools.Spec {
+	return tools.Spec{Name: "tally", Description: "adds a line to the tally", Category: tools.CategoryRead, ReadOnly: true, OutputMax: 1000,
+		Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}
+}
+
+func (tallyTool) Title(args json.RawMessage) string { return string(args) }
+
+func (c tallyTool) Run(_ context.Context, _ tools.Env, args json.RawMessage) tools.Result {
+	var a struct{ N int }
+	if err := json.Unmarshal(args, &a); err != nil {
+		return tools.Result{Status: tools.StatusError, Text: err.Error()}
+	}
+	f, err := os.OpenFile(c.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return tools.Result{Status: tools.StatusError, Text: err.Error()}
+	}
+	defer f.Close()
+	if _, err := fmt.Fprintln(f, a.N); err != nil {
+		return tools.Result{Status: tools.StatusError, Text: err.Error()}
+	}
+	return tools.Result{Status: tools.StatusOK, Text: fmt.Sprint("tallied ", a.N)}
+}
+
+// AGENT-8: whatever breaks, and wherever, no call runs twice or half: what the
+// tools did is counted on disk. The server is a real one, with both APIs.
+func TestNoCallRunsTwice(t *testing.T) {
+	server := llmtest.Start(t, llmtest.Options{Scripts: llmtest.Scripts{"tally": llmtest.Texts(
+		"Two at once.\n"+llmtest.Call("tally", `{"n": 1}`)+"\n"+llmtest.Call("tally", `{"n": 2}`),
+		"And one.\n"+llmtest.Call("tally", `{"n": 3}`),
+		"All three are done.")}})
+	limits := wire.Limits{Idle: 700 * time.Millisecond, FirstToken: 700 * time.Millisecond}
+	apis := map[string]func(testing.TB, string) model.Model{
+		"chat completions": func(t testing.TB, url string) model.Model {
+			c, err := openai.New(openai.Config{Provider: "llamacpp", BaseURL: url, Limits: limits})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Close)
+			return c
+		},
+		"messages": func(t testing.TB, url string) model.Model {
+			c, err := anthropic.New(anthropic.Config{BaseURL: url, Limits: limits})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Close)
+			return c
+		},
+	}
+	// The numbers are events: within the text, within the first call's arguments,
+	// within the second's, after the last of them.
+	faults := []string{"", "eof:0", "eof:4", "eof:14", "eof:24", "cut:0", "cut:14", "cut:24", "error:14", "error:24", "stall:0", "stall:14", "429:1", "529", "503", "500", "bytes:1"}
+	for _, api := range []string{"chat completions", "messages"} {
+		for at := range 2 { // the request that the fault meets
+			for _, text := range faults {
+				t.Run(fmt.Sprintf("%s/request %d/%s", api, at+1, text), func(t *testing.T) {
+					t.Parallel()
+					fault, err := llmtest.ParseFault(text)
+					if err != nil {
+						t.Fatal(err)
+					}
+					proxy, url := llmtest.NewProxy(t, server.URL)
+					proxy.Next(append(make([]llmtest.Fault, at), fault)...)
+					file := filepath.Join(t.TempDir(), "tally")
+					g := newRig(t, nil, func(g *rig) { g.server, g.tools = apis[api](t, url), []tools.Tool{tallyTool{file}} })
+					res := g.submit(SubmitParams{Input: "read the code in a.go and count what it does [[script:tally]]"})
+					end := g.ended(res.TurnID)
+					if end.Type != "result" || !strings.Contains(end.Content, "All three are done.") {
+						t.Errorf("it ended with %+v", end)
+					}
+					did, err := os.ReadFile(file)
+					if err != nil {
+						t.Error(err)
+					}
+					lines := strings.Fields(string(did))
+					slices.Sort(lines)
+					if got := strings.Join(lines, " "); got != "1 2 3" {
+						t.Errorf("the calls that ran: %s, want each once", got)
+					}
+					failed := 0
+					for _, e := range g.log() {
+						if r, ok := e.(cycle.ToolResult); ok && r.Status != cycle.ResultOK {
+							t.Errorf("a call failed: %+v", r)
+						}
+						if f, ok := e.(cycle.ModelFailed); ok {
+							failed++
+							if f.RetryInMS == 0 || f.Message == "" {
+								t.Errorf("the failure is told as %+v", f)
+							}
+						}
+					}
+					// A fault behind a reply's last event breaks nothing; a kept connection
+					// that is reset before an answer is replaced without a word.
+					if requests := len(proxy.Requests()); requests != 3+failed && text != "cut:0" {
+						t.Errorf("%d requests with %d failures", requests, failed)
+					}
+				})
+			}
+		}
+	}
+}
+
+// log is the branch's events.
+func (g *rig) log() []cycle.Event {
+	g.t.Helper()
+	var out []cycle.Event
+	for stored, err := range g.store.Events(context.Background(), g.session(), "main") {
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		out = append(out, stored.Event)
+	}
+	return out
+}
