@@ -158,6 +158,16 @@ func (w *workingCopy) changed() bool {
 // included. The range is one of the person's tree, as the index has it: where
 // the branch changed the file, the same lines are elsewhere, from line at on.
 func (t *timeline) lines(p string, start, end int) (words string, at int, ok bool) {
+	return t.linesBy(t.e.lines, p, start, end)
+}
+
+// linesOnce is lines for many ranges: each file of the tree is read once.
+func (t *timeline) linesOnce() func(p string, start, end int) (words string, at int, ok bool) {
+	tree := t.e.linesOnce()
+	return func(p string, start, end int) (string, int, bool) { return t.linesBy(tree, p, start, end) }
+}
+
+func (t *timeline) linesBy(tree func(string, int, int) (string, bool), p string, start, end int) (words string, at int, ok bool) {
 	if t.copy != nil {
 		t.copy.mu.Lock()
 		f := t.copy.files[path.Clean(p)]
@@ -171,7 +181,7 @@ func (t *timeline) lines(p string, start, end int) (words string, at int, ok boo
 			return movedLines(string(tree), string(now), start, end)
 		}
 	}
-	words, ok = t.e.lines(p, start, end)
+	words, ok = tree(p, start, end)
 	return words, start, ok
 }
 

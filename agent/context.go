@@ -184,14 +184,12 @@ func (g gathered) evidenceOf(t *transcript, at int) []piece {
 	for i, s := range set {
 		section, prio := contextplan.Retrieval, prioRetrieval
 		ttl := max(0, evidenceTurns-g.age(at)) // an old set may be here because a new turn found the same
-		it := s.item
-		id := fmt.Sprintf("%s:%s:%d-%d@%s", section, it.Path, it.StartLine, it.EndLine, x.id)
-		out = append(out, g.make(id, section, base-seqStep/2+i, model.RoleUser, evidenceText(s), func(p *piece) {
+		it, seen := s.item, s.candidate(section, 0)
+		out = append(out, g.make(seen.ID+"@"+x.id, section, base-seqStep/2+i, model.RoleUser, evidenceText(s), func(p *piece) {
 			c := &p.Candidate
 			c.Priority, c.Score = prio-float64(g.age(at))*prioAge, it.Score
 			c.TTL = &ttl
-			c.Span = &contextplan.Span{Path: it.Path, Start: it.StartLine, End: it.EndLine}
-			c.ContentHash = hashOf(it.Path + "\x00" + s.text)
+			c.Span, c.ContentHash = seen.Span, seen.ContentHash
 			p.turn, p.kind = at, entryEvidence
 			p.Item = PlanItem{Label: fmt.Sprintf("%s:%d-%d", it.Path, it.StartLine, it.EndLine), URI: it.Path,
 				StartLine: it.StartLine, EndLine: it.EndLine, Why: it.Why}

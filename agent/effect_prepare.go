@@ -161,7 +161,7 @@ func (t *timeline) retrieve(ctx context.Context, r run.Run) (*cycle.RetrievalDon
 
 // query leans the search towards where the person is looking.
 func (e *Engine) query(text string, extra submitExtra) rag.Query {
-	q := rag.Query{Text: text, K: retrievalK}
+	q := rag.Query{Text: text, K: EvidenceItems(e.settings().evidenceTokens())}
 	if f := extra.Focus; f != nil {
 		q.Focus.Scope = f.Scope
 		if p := e.relative(f.URI); p != "" {
@@ -311,17 +311,9 @@ func (t *timeline) evidence(ctx context.Context, setID string, left int, tokens 
 			return fromStored(list), nil
 		}
 	}
-	var out []snippet
-	for _, it := range set.Items {
-		text, at, ok := t.lines(it.Path, it.StartLine, it.EndLine)
-		if !ok {
-			continue
-		}
-		it.StartLine, it.EndLine = at, at+strings.Count(strings.TrimSuffix(text, "\n"), "\n")
-		if n := tokens(text); n <= left {
-			left -= n
-			out = append(out, snippet{it, text})
-		}
+	out, err := chooseEvidence(evidenceSnippets(set.Items, t.linesOnce()), left, tokens)
+	if err != nil {
+		return nil, err
 	}
 	body, err := json.Marshal(toStored(out))
 	if err != nil {
@@ -354,15 +346,25 @@ func fromStored(in []storedSnippet) []snippet {
 
 // lines reads a range of a file as it is now; 1-based, both ends included.
 func (e *Engine) lines(path string, start, end int) (string, bool) {
-	data, err := e.parts.SourceText(path)
-	if err != nil {
-		return "", false
+	return e.linesOnce()(path, start, end)
+}
+
+// linesOnce is lines for many ranges: each file is read once.
+func (e *Engine) linesOnce() func(path string, start, end int) (string, bool) {
+	files := map[string][]string{}
+	return func(path string, start, end int) (string, bool) {
+		all, ok := files[path]
+		if !ok {
+			if data, err := e.parts.SourceText(path); err == nil {
+				all = strings.SplitAfter(string(data), "\n")
+			}
+			files[path] = all
+		}
+		if start < 1 || start > len(all) {
+			return "", false
+		}
+		return strings.Join(all[start-1:min(end, len(all))], ""), true
 	}
-	all := strings.SplitAfter(string(data), "\n")
-	if start < 1 || start > len(all) {
-		return "", false
-	}
-	return strings.Join(all[start-1:min(end, len(all))], ""), true
 }
 
 // storePlan keeps a plan with all that is needed to build and show it again.

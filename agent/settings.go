@@ -30,7 +30,6 @@ const (
 	permissionWaitDefault = 10 * time.Minute
 	evidenceTokensDefault = 6000
 	outputBytesDefault    = 16 << 10
-	retrievalK            = 24
 	batchMax              = 8  // tool calls that run at once
 	deltaEvery            = 33 // milliseconds between two streamed pieces of a run
 	reserveOutputDefault  = 4000

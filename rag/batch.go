@@ -13,10 +13,10 @@ import (
 const maxBatchLine = 4 << 20
 
 type batchRequest struct {
-	ID    any    `json:"id"`
-	Dir   string `json:"dir"`
-	Query string `json:"query"`
-	K     int    `json:"k"`
+	ID    json.RawMessage `json:"id"` // whatever it is, it comes back as it came
+	Dir   string          `json:"dir"`
+	Query string          `json:"query"`
+	K     float64         `json:"k"` // 30, 30.0 and 3e1 are the same to whoever wrote it
 }
 
 type batchResult struct {
@@ -27,9 +27,18 @@ type batchResult struct {
 }
 
 type batchAnswer struct {
-	ID      any           `json:"id"`
-	Results []batchResult `json:"results"`
-	Error   string        `json:"error,omitempty"`
+	ID      json.RawMessage `json:"id"`
+	Results []batchResult   `json:"results"`
+	Error   string          `json:"error,omitempty"`
+}
+
+// idOf finds the id of a line whose other fields are not what they should be.
+func idOf(line []byte) json.RawMessage {
+	var r struct {
+		ID json.RawMessage `json:"id"`
+	}
+	_ = json.Unmarshal(line, &r) // what is no object has no id, and gets null
+	return r.ID
 }
 
 // Batch answers queries line by line: {"id","dir","query","k"} in,
@@ -65,7 +74,7 @@ func Batch(ctx context.Context, in io.Reader, out io.Writer, open func(dir strin
 		if err := o.x.Refresh(ctx); err != nil {
 			return nil, err
 		}
-		set, err := o.x.Search(ctx, Query{Text: r.Query, K: r.K})
+		set, err := o.x.Search(ctx, Query{Text: r.Query, K: int(min(max(r.K, 0), MaxK))})
 		res := make([]batchResult, len(set.Items))
 		for i, it := range set.Items {
 			res[i] = batchResult{it.Path, it.StartLine, it.EndLine, it.Score}
@@ -89,7 +98,9 @@ func Batch(ctx context.Context, in io.Reader, out io.Writer, open func(dir strin
 		} else {
 			a.Results = res
 		}
-		a.ID = r.ID
+		if a.ID = r.ID; a.ID == nil {
+			a.ID = idOf(sc.Bytes())
+		}
 		if err := enc.Encode(a); err != nil {
 			return fmt.Errorf("write an answer: %w", err)
 		}

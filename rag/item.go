@@ -17,9 +17,16 @@ type Item struct {
 	Score       float64  `json:"score"` // what it is worth among the items of its Set; the best has 1
 	Why         []Why    `json:"why"`   // strongest first; never empty
 	Symbol      string   `json:"symbol,omitempty"`
+	Around      *Lines   `json:"around,omitempty"`  // what the span is a part of: for whoever has room for more
 	NodeIDs     []string `json:"nodeIds,omitempty"` // "file:PATH" and "sym:PATH#NAME"
 	ContentHash string   `json:"contentHash"`
 	Generation  uint64   `json:"generation,omitempty"` // of the index that answered
+}
+
+// Lines is a range of lines, 1-based and inclusive.
+type Lines struct {
+	StartLine int `json:"start_line"`
+	EndLine   int `json:"end_line"`
 }
 
 // Why says that a ranker found the item's file, at which rank (1 is best), and

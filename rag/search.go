@@ -210,6 +210,7 @@ func (e *entry) item(w window, lines []string) Item {
 		}
 		it.NodeIDs = append(it.NodeIDs, "sym:"+e.path+"#"+it.Symbol)
 	}
+	it.Around = e.surroundings(w)
 	to := min(w.end, len(lines))
 	from := min(w.start-1, to)
 	it.ContentHash = contentHash([]byte(strings.Join(lines[max(0, from):max(from, to)], "\n")))

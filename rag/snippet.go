@@ -13,12 +13,13 @@ import (
 // Sizes and limits of windows.
 const (
 	windowLines   = 10
-	windowWhole   = 14 // a definition of no more lines is shown whole …
-	windowMin     = 6  // … if it has at least so many; else some lines about it too
-	windowChunks  = 8  // chunks of a file in which windows are looked for
-	windowEdge    = .5 // what a word at the window's edge counts
-	windowGap     = 3  // lines between two windows of a file, at least
-	anchorFiles   = 4  // best files whose windows lend their names to the others
+	windowWhole   = 14  // a definition of no more lines is shown whole …
+	windowMin     = 6   // … if it has at least so many; else some lines about it too
+	windowChunks  = 8   // chunks of a file in which windows are looked for
+	windowEdge    = .5  // what a word at the window's edge counts
+	windowWider   = 1.3 // how much larger than a window its surroundings are, to be worth a mention
+	windowGap     = 3   // lines between two windows of a file, at least
+	anchorFiles   = 4   // best files whose windows lend their names to the others
 	anchorWeight  = .35
 	historyWeight = .5 // of what similar commits changed in the file
 	maxAnchors    = 24
@@ -160,6 +161,23 @@ func (e *entry) around(line, last int) window {
 	}
 	w.start, w.end = max(1, w.start), min(last, w.end)
 	return w
+}
+
+// surroundings gives what a window is a part of: the whole definition where that is
+// of the size of a page, else the page of the file; nil when the window is all of that.
+func (e *entry) surroundings(w window) *Lines {
+	from, to := w.start, w.end
+	if w.def >= 0 && e.defs[w.def].End-e.defs[w.def].Start < chunkMax {
+		from, to = min(from, e.defs[w.def].Start), max(to, e.defs[w.def].End)
+	} else if len(e.starts) > 0 { // starts count from 0, lines from 1
+		i, _ := slices.BinarySearch(e.starts, uint32((w.start+w.end)/2))
+		a, b := e.span(max(i-1, 0))
+		from, to = min(from, a), max(to, b)
+	}
+	if to = min(to, max(e.lines, w.end)); float64(to-from+1) < windowWider*float64(w.end-w.start+1) {
+		return nil
+	}
+	return &Lines{from, to}
 }
 
 // enclosing finds the innermost definition of more than one line around a line, or

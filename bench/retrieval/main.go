@@ -126,6 +126,15 @@ func run(ctx context.Context, o options) error {
 	for _, r := range o.runs {
 		fmt.Println(tableRow(r, scores[r]))
 	}
+	fmt.Printf("\n## Share of the changed lines inside the plan\n%s\n", planHead)
+	for _, r := range o.runs {
+		if baselines[r] != nil || r == "ours" {
+			fmt.Println(planRow(r+", filled by rank", scores[r], func(s Score) planShares { return s.Filled }))
+		}
+		if r == "ours" {
+			fmt.Println(planRow("ours, planned", scores[r], func(s Score) planShares { return s.Plan }))
+		}
+	}
 	fmt.Printf("\n## Cases whose text names none of the files\n%s\n", tableHead)
 	for _, r := range o.runs {
 		fmt.Println(tableRow(r, only(scores[r], func(s Score) bool { return s.Hint == "none" })))
@@ -271,7 +280,7 @@ func runBaseline(ctx context.Context, b *watched, sc *workspace.Scanner, o optio
 	}
 	ms := float64(time.Since(begin).Microseconds()) / 1000
 	s := measure(c, rs, sc.Read)
-	s.QueryMS = ms
+	s.QueryMS, s.Filled = ms, filled(c, rs, sc.Read)
 	return s, nil
 }
 
@@ -291,8 +300,11 @@ func ours(ctx context.Context, x *rag.Index, c Case, text, method string, read f
 		rs[i] = Result{it.Path, it.StartLine, it.EndLine, it.Score}
 	}
 	s := measure(c, rs, read)
-	s.QueryMS = ms
-	return s, nil
+	s.QueryMS, s.Filled = ms, filled(c, rs, read)
+	if method == "ours" {
+		s.Plan, err = planned(ctx, x, c, text, read)
+	}
+	return s, err
 }
 
 // dumpFeatures writes what tuning needs: each candidate's features and whether it is relevant.

@@ -25,6 +25,8 @@ type Score struct {
 	Seconds                 float64 // with re-indexing after the tree moved
 	QueryMS                 float64
 	Ranks                   map[string]int
+	Plan                    planShares
+	Filled                  planShares
 	First                   bool // the first case of a repository, which pays for all of the index
 }
 
@@ -145,5 +147,15 @@ func tableRow(name string, ss []Score) string {
 		fmt.Sprintf("%.0f", quantile(ss, .5, func(s Score) float64 { return s.TokensToFile })),
 		fmt.Sprintf("%.1f", quantile(ss, .5, func(s Score) float64 { return s.QueryMS })),
 		fmt.Sprintf("%.1f", quantile(ss, .95, func(s Score) float64 { return s.QueryMS }))}
+	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+const planHead = "| method | n | 4k tokens | 8k | 16k |\n| --- | --- | --- | --- | --- |"
+
+func planRow(name string, ss []Score, f func(Score) planShares) string {
+	cells := []string{name, fmt.Sprint(len(ss))}
+	for i := range planBudgets {
+		cells = append(cells, fmt.Sprintf("%.3f", mean(ss, func(s Score) float64 { return f(s)[i] })))
+	}
 	return "| " + strings.Join(cells, " | ") + " |"
 }

@@ -705,6 +705,12 @@ export interface ItemBefore {
   detail: string;
 }
 
+/** Lines is a range of lines, 1-based and inclusive. */
+export interface Lines {
+  start_line: number;
+  end_line: number;
+}
+
 /** LoopEvent is a message on loop:current. Its schema is 1. */
 export interface LoopEvent {
   /** 1 */
@@ -1098,6 +1104,8 @@ export interface RetrievalItem {
   /** strongest first; never empty */
   why: RetrievalWhy[];
   symbol?: string;
+  /** what the span is a part of: for whoever has room for more */
+  around?: Lines;
   /** "file:PATH" and "sym:PATH#NAME" */
   nodeIds?: string[];
   contentHash: string;

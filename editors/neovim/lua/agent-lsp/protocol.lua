@@ -577,6 +577,11 @@ M.notifications = {
 ---@field reason agent_lsp.Reason
 ---@field detail string
 
+--- Lines is a range of lines, 1-based and inclusive.
+---@class agent_lsp.Lines
+---@field start_line integer
+---@field end_line integer
+
 --- LoopEvent is a message on loop:current. Its schema is 1.
 ---@class agent_lsp.LoopEvent
 ---@field schema integer 1
@@ -909,6 +914,7 @@ M.notifications = {
 ---@field score number what it is worth among the items of its Set; the best has 1
 ---@field why agent_lsp.RetrievalWhy[] strongest first; never empty
 ---@field symbol? string
+---@field around? agent_lsp.Lines what the span is a part of: for whoever has room for more
 ---@field nodeIds? string[] "file:PATH" and "sym:PATH#NAME"
 ---@field contentHash string
 ---@field generation? integer of the index that answered
