@@ -127,7 +127,7 @@ func TestWrongDowngradeHeals(t *testing.T) {
 		if c.Content != "B calls A" || len(g.requests) != 2 || len(g.requests[0].Tools) != 0 || len(g.requests[1].Tools) < 12 {
 			t.Fatalf("%s: %q after %d requests with %d tools first", how, c.Content, len(g.requests), len(g.requests[0].Tools))
 		}
-		if !strings.Contains(encodeJSON(t, g.requests[1].Messages), "a.go:3-3") {
+		if !strings.Contains(encodeJSON(t, g.requests[1].Messages), "a.go:1-3") {
 			t.Errorf("%s: the second request has no evidence", how)
 		}
 		for _, n := range g.client.cycles {
