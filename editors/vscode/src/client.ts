@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import {
   CloseAction, ErrorAction, LanguageClient, State, type CloseHandlerResult, type LanguageClientOptions, type ServerOptions,
 } from "vscode-languageclient/node";
-import type { ErrorData, Methods, Notifications, ServerRequests } from "./protocol";
+import type { ErrorData, Methods, Notifications, ServerOffer, ServerRequests } from "./protocol";
 import { protocolVersion } from "./protocol";
 import { EDITOR_OPS } from "./editor";
 import type { Gate } from "./session";
@@ -132,6 +132,12 @@ export class Client implements Gate, vscode.Disposable {
       const { message, data } = e as { message?: string; data?: Partial<ErrorData> };
       throw new AgentError(message ?? String(e), data);
     }
+  }
+
+  /** What the server said that it speaks. */
+  offer(): ServerOffer {
+    const own = this.client?.initializeResult?.capabilities.experimental as { agentLsp?: ServerOffer } | undefined;
+    return own?.agentLsp ?? { protocolVersion: 0, methods: [], notifications: [] };
   }
 
   notify(method: string, params: unknown): void {

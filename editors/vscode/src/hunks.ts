@@ -72,9 +72,7 @@ function moved(p: Position, c: TextChange, stays: boolean): Position {
 /** Where a range is after the person's typing, until the server says so itself. */
 export function shift(range: Range, c: TextChange): Range {
   const empty = range.start.line === range.end.line && range.start.character === range.end.character;
-  const start = moved(range.start, c, !empty);
-  const end = moved(range.end, c, false);
-  return { start, end };
+  return { start: moved(range.start, c, false), end: moved(range.end, c, !empty) }; // what is typed at its edge is not in it
 }
 
 function offsets(text: string): number[] {

@@ -69,9 +69,9 @@ describe("review", () => {
     await acceptFirst(w);
     await w.page.locator(".tab.active").click();
     await w.page.keyboard.press("Control+End");
-    await w.page.keyboard.press("Alt+k"); // the last hunk
+    await w.page.keyboard.press("Shift+Alt+j"); // the last hunk
     await w.status("Ln 21").waitFor();
-    await w.page.keyboard.press("Alt+n");
+    await w.page.keyboard.press("Alt+x");
     await w.status("agent ⧗ 1 hunk").waitFor();
     await w.until("the rejected lines are as before", async () => (await w.text()).includes("return Hello(clean(name)) + Hello(clean(name))"));
     await w.command("Agent: Accept All Hunks");
