@@ -102,7 +102,7 @@ async function scroll(pixels) {
 
 export async function bench(harness) {
   console.log(`${cpus().length} cores, load ${loadavg()[0].toFixed(1)}: what other processes take shows as late frames`);
-  const page = await harness.open(scene());
+  const page = await harness.open(scene(), { scale: 1 }); // without a GPU every pixel costs the CPU
   const open = await page.evaluate(() => new Promise((done) => {
     const seen = () => (document.querySelector(".row.calls") ? requestAnimationFrame(() => done(performance.now())) : setTimeout(seen, 4));
     seen();

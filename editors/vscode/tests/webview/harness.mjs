@@ -65,8 +65,8 @@ export class Harness {
   }
 
   /** A page with one view in it. */
-  async open(scene, { theme = "dark", width = scene.view === "chat" ? 430 : 1000, height = scene.view === "chat" ? 760 : 520 } = {}) {
-    const context = await this.browser.newContext({ viewport: { width, height }, deviceScaleFactor: 2, reducedMotion: "reduce" });
+  async open(scene, { theme = "dark", width = scene.view === "chat" ? 430 : 1000, height = scene.view === "chat" ? 760 : 520, scale = 2 } = {}) {
+    const context = await this.browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale, reducedMotion: "reduce" });
     const page = await context.newPage();
     page.faults = [];
     page.on("pageerror", (e) => page.faults.push(String(e.stack ?? e)));
