@@ -58,6 +58,11 @@ type SubmitParams struct {
 	// Edits is how this message's edits land: review, ask, or hold (nothing is
 	// written, hunks are only proposed). Absent: the session's setting.
 	Edits string `json:"edits,omitempty"`
+	// Model is this message's run's model, by name or alias; absent: the session's.
+	Model string `json:"model,omitempty"`
+	// Allow are permission rules for this message's run alone, such as
+	// "bash(go test *)". What a rule denies stays denied.
+	Allow []string `json:"allow,omitempty"`
 }
 
 // SubmitResult is given as soon as the message is durable.

@@ -33,6 +33,7 @@ type submitExtra struct {
 	Focus       *Focus            `json:"focus,omitempty"`
 	Environment map[string]string `json:"environment,omitempty"`
 	Asked       asked             `json:"asked,omitzero"`
+	Allow       []string          `json:"allow,omitempty"` // permission rules for this message's run
 	// Workflow is what the person approved, for a message that carries it out.
 	Workflow *cycle.Workflow `json:"workflow,omitempty"`
 }

@@ -69,7 +69,7 @@ func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files too
 			return refused
 		}
 		locate := tools.LocateIn(env.Roots)
-		policy := t.e.parts.Permissions.Policy()
+		policy := t.e.parts.Permissions.Policy().With(t.ownRules(r.TurnID)...)
 		policy.Planning = t.planningTurn(r.TurnID)
 		permit := tools.Authorize(ctx, env, policy, spec, tool.Title(c.Args), c.Args, locate)
 		if !permit.Allowed {
@@ -83,6 +83,22 @@ func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files too
 		t.permitPaths(tools.NewRequest(spec, c.Args, locate), spec, permit)
 	}
 	return t.e.parts.Tools.Run(ctx, env, c.Tool, c.Args)
+}
+
+// ownRules are the rules that came with a turn's message. They hold for its run
+// alone, whoever else uses this engine.
+func (t *timeline) ownRules(turnID string) []tools.Rule {
+	var list []string
+	t.view(func() {
+		if x := t.script.turnByID(turnID); x != nil {
+			list = x.extra().Allow
+		}
+	})
+	rules, err := ownRules(list)
+	if err != nil { // Submit refused such
+		t.e.logf("the rules of turn %s are passed over: %v", turnID, err)
+	}
+	return rules
 }
 
 // permitPaths opens what the person, or a rule of theirs that names it, has just

@@ -11,6 +11,7 @@ import (
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/run"
 	"github.com/agent-lsp/agent-lsp/internal/store"
+	"github.com/agent-lsp/agent-lsp/tools"
 )
 
 // Limits of a message.
@@ -21,6 +22,7 @@ const (
 	requestIDsMax   = 10_000 // remembered clientRequestIds
 	titleWordsMax   = 8
 	clientIDMaxByte = 128
+	allowMax        = 64 // permission rules that come with one message
 )
 
 // Submit takes a message: validate, keep, and let the machine decide what it
@@ -48,7 +50,7 @@ func (e *Engine) Submit(ctx context.Context, p *SubmitParams) (*SubmitResult, er
 	if again, ok := t.already(p.ClientRequestID); ok {
 		return again, nil
 	}
-	model := cmp.Or(pillModel, s.row.Model, e.settings().Model)
+	model := cmp.Or(p.Model, pillModel, s.row.Model, e.settings().Model)
 	m, err := e.parts.Models.Resolve(ctx, model)
 	if err != nil {
 		return nil, noModel(err)
@@ -106,6 +108,12 @@ func validateSubmit(p *SubmitParams) error {
 	case len(p.ClientRequestID) > clientIDMaxByte:
 		return bad("clientRequestId is longer than 128 bytes", "send a UUID")
 	}
+	if len(p.Allow) > allowMax {
+		return bad(fmt.Sprintf("%d rules, more than %d", len(p.Allow), allowMax), "put them into your settings")
+	}
+	if _, err := ownRules(p.Allow); err != nil {
+		return bad("allow: "+err.Error(), `a rule looks like bash(go test *)`)
+	}
 	switch p.Delivery {
 	case "", "auto", "steer", "followUp":
 	default:
@@ -127,6 +135,19 @@ func validateSubmit(p *SubmitParams) error {
 		}
 	}
 	return nil
+}
+
+// ownRules are permission rules that came with a message.
+func ownRules(list []string) ([]tools.Rule, error) {
+	var out []tools.Rule
+	for _, s := range list {
+		r, err := tools.NewRule(s, string(tools.Allow), tools.SourceUser)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
 }
 
 // sessionFor finds the message's session, or makes the workspace's first.
@@ -154,7 +175,7 @@ func (e *Engine) gatekeep(ctx context.Context, t *timeline, modelName, input str
 }
 
 func (e *Engine) submitInput(p *SubmitParams, what asked, once bool, text, model string, at time.Time) (run.Submit, error) {
-	extra, err := json.Marshal(submitExtra{Attachments: p.Attachments, Focus: p.Focus, Environment: p.Environment, Asked: what})
+	extra, err := json.Marshal(submitExtra{Attachments: p.Attachments, Focus: p.Focus, Environment: p.Environment, Asked: what, Allow: p.Allow})
 	if err != nil {
 		return run.Submit{}, err
 	}

@@ -123,17 +123,20 @@ func (c askCmd) settings() map[string]any {
 	if c.Model != "" {
 		out["model"] = c.Model
 	}
-	if len(c.Allow) > 0 {
-		rules := make([]string, len(c.Allow))
-		for i, r := range c.Allow {
-			rules[i] = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(r), "= allow"))
-		}
-		out["permissions"] = map[string]any{"allow": rules}
-	}
 	return out
 }
 
 func terminalReader(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// allow is the rules that go with each message: they hold for its run alone,
+// also where another window's server runs it.
+func (c askCmd) allow() []string {
+	var rules []string
+	for _, r := range c.Allow {
+		rules = append(rules, strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(r), "= allow")))
+	}
+	return rules
 }

@@ -50,11 +50,22 @@ func (c *child) Read(p []byte) (int, error)  { return c.out.Read(p) }
 func (c *child) Write(p []byte) (int, error) { return c.in.Write(p) }
 func (c *child) Close() error                { return errors.Join(c.in.Close(), c.out.Close()) }
 
-// wait lets the server end by itself for a while, then ends it.
-func (c *child) wait() {
-	timer := time.AfterFunc(childEndWait, c.kill)
-	defer timer.Stop()
-	_ = c.cmd.Wait() // how it ended was told already, or doesn't matter any more
+// wait lets the server end by itself for a while, then ends it. One that has
+// said goodbye stays: other windows' runs go on in it.
+func (c *child) wait(goodbye bool) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = c.cmd.Wait() // how it ended was told already, or doesn't matter any more
+	}()
+	select {
+	case <-ended:
+	case <-time.After(childEndWait):
+		if !goodbye {
+			c.kill()
+			<-ended
+		}
+	}
 }
 
 // kill ends the server and all that it started at once.

@@ -101,10 +101,10 @@ func newAsk(c askCmd, s streams) (*ask, error) {
 func (a *ask) close() {
 	signal.Stop(a.sigs)
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
-	_ = a.client.Close(ctx) // a server that doesn't answer is ended by wait
+	err := a.client.Close(ctx) // a server that doesn't answer is ended by wait
 	cancel()
 	a.cancel()
-	a.child.wait()
+	a.child.wait(err == nil)
 	if a.tty != nil {
 		a.tty.restore()
 	}
@@ -309,7 +309,7 @@ func (a *ask) submit() (answered bool, err error) {
 
 // message is what the person says, as the server takes it.
 func (a *ask) message(input string) *agent.SubmitParams {
-	p := &agent.SubmitParams{Input: input, SessionID: a.follow.session, BranchID: a.follow.branch, Source: "ask", ClientRequestID: uuid.NewString()}
+	p := &agent.SubmitParams{Input: input, SessionID: a.follow.session, BranchID: a.follow.branch, Source: "ask", ClientRequestID: uuid.NewString(), Model: a.cmd.Model, Allow: a.cmd.allow()}
 	if a.cmd.NoEdits {
 		p.Edits = "hold"
 	}

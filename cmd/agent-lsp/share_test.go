@@ -85,6 +85,37 @@ func TestFirstWindowLeaves(t *testing.T) {
 	b.bye()
 }
 
+// TestGuestSettings: what a later client asks for with its message holds for
+// that message's run, and for nobody else's.
+func TestGuestSettings(t *testing.T) {
+	t.Parallel()
+	dir, env := writeFiles(t, map[string]string{"a.txt": "hello\n"}), home(t)
+	e := startEditor(t, env, dir)
+	e.hello(dir)
+	e.ready()
+	from := e.here()
+	got := runIn(t, env, dir, "ask", "--json", "--allow", "bash(sleep 0.0625)", `run "sleep 0.0625"`)
+	if got.code != 0 || !strings.Contains(got.stdout, `"success":true`) {
+		t.Errorf("ask --allow beside a server: exit %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	for _, w := range e.messages()[from:] {
+		if w.Method == "agent/permission" {
+			t.Errorf("the rule did not hold: %s", w.raw)
+		}
+	}
+	from = e.here()
+	s := e.submit(`run "sleep 0.0625"`, "") // the same command by another client
+	e.permit(from, "reject_once")
+	e.done(s.TurnID)
+	if got := runIn(t, env, dir, "ask", "--json", "--model", "no/such-model", "hello there"); got.code == 0 {
+		t.Errorf("ask --model of an unknown model: exit %d: %s", got.code, got.stdout)
+	}
+	if w := e.ask("agent/submit", `{"source":"test","input":"hello","allow":["bash("]}`); w.Error == nil || w.Error.Data.Code != "bad_request" {
+		t.Errorf("a rule that is none: %s", w.raw)
+	}
+	e.bye()
+}
+
 // openDoc opens a document.
 func openDoc(t *testing.T, e *editor, path, text string) {
 	t.Helper()

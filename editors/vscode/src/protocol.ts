@@ -1350,6 +1350,10 @@ export interface SubmitParams {
   clientRequestId?: string;
   /** Edits is how this message's edits land: review, ask, or hold (nothing is written, hunks are only proposed). Absent: the session's setting. */
   edits?: string;
+  /** Model is this message's run's model, by name or alias; absent: the session's. */
+  model?: string;
+  /** Allow are permission rules for this message's run alone, such as "bash(go test *)". What a rule denies stays denied. */
+  allow?: string[];
 }
 
 /** SubmitResult is given as soon as the message is durable. */

@@ -1125,6 +1125,8 @@ M.notifications = {
 ---@field source string who asks: vscode, neovim, ask, …
 ---@field clientRequestId? string the same id twice is the same message
 ---@field edits? string Edits is how this message's edits land: review, ask, or hold (nothing is written, hunks are only proposed). Absent: the session's setting.
+---@field model? string Model is this message's run's model, by name or alias; absent: the session's.
+---@field allow? string[] Allow are permission rules for this message's run alone, such as "bash(go test *)". What a rule denies stays denied.
 
 --- SubmitResult is given as soon as the message is durable.
 ---@class agent_lsp.SubmitResult
