@@ -26,6 +26,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "__exec" { // the supervisor of a test's commands
+		os.Exit(tools.ExecMain(os.Args[2:]))
+	}
 	// Bleve starts its workers when it is imported and never ends them.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
 }

@@ -33,7 +33,8 @@ var riskyArgs = map[string][]string{
 	"find":   {"-delete", "-fprint*", "-fls"},
 	"git":    {"--config-env*", "--exec-path*", "--upload-pack*", "--receive-pack*", "--exec*", "--ext-diff", "--extcmd*", "--open-files-in-pager*", "--output*", "--git-dir*", "--work-tree*", "--template*"},
 	"go":     {"-exec*", "--exec*", "-toolexec*", "--toolexec*", "-vettool*", "--vettool*", "-overlay*", "--overlay*", "-modfile*", "--modfile*", "-C*", "-w"},
-	"rg":     {"--pre", "--pre=*", "--hostname-bin*"},
+	"grep":   {"-r*", "-R*", "--recursive", "--dereference-recursive", "-d*", "--directories*"}, // secret files are below, unnamed
+	"rg":     {"--hidden", "-.", "-u*", "--unrestricted", "--no-ignore*", "--pre", "--pre=*", "--hostname-bin*"},
 	"sed":    {"-i*", "--in-place*", "-f*", "--file*"},
 	"awk":    {"-f*", "--file*", "-i*", "-l*", "-E*", "--load*", "--include*"},
 	"sort":   {"-o*", "--output*", "--compress-program*"},
@@ -127,6 +128,11 @@ func clustered(name, w string) bool {
 		return strings.ContainsAny(w[1:], "IF")
 	case "sort":
 		return strings.Contains(w[1:], "o")
+	case "grep": // -nr; a pattern behind -e is none of it
+		flags, _, _ := strings.Cut(w[1:], "e")
+		return strings.ContainsAny(flags, "rR")
+	case "rg":
+		return strings.ContainsAny(w[1:], "u.")
 	}
 	return false
 }

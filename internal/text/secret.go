@@ -12,12 +12,8 @@ import (
 // and need permission to be read. There is no other list.
 func SecretPath(p string) bool {
 	p = strings.ToLower(strings.ReplaceAll(p, "\\", "/"))
-	for !isPlain(p) {
-		q := plain(p)
-		if q == p {
-			break
-		}
-		p = q
+	if !isPlain(p) {
+		p = PlainPath(p)
 	}
 	dir, base := path.Split(p)
 	if secretSample(base) {
@@ -50,7 +46,7 @@ func SecretPath(p string) bool {
 		strings.Contains("/"+dir, "/proc/") && (base == "environ" || base == "mem")
 }
 
-// isPlain says that nothing in a path needs plain: the usual case, for a scan
+// isPlain says that nothing in a path needs PlainPath: the usual case, for a scan
 // asks of every file.
 func isPlain(p string) bool {
 	for i := 0; i < len(p); i++ {
@@ -62,34 +58,63 @@ func isPlain(p string) bool {
 	return true
 }
 
-// plain is a path as file systems and eyes may read it: without invisible
-// characters, with full-width forms as ASCII, each name without trailing dots
-// and blanks and without an NTFS stream.
-func plain(p string) string {
-	p = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff, r == 0xad:
-			return -1
-		case r >= 0xff01 && r <= 0xff5e: // full-width ASCII
-			return r - 0xff01 + '!'
-		case r == 0x2024 || r == 0xfe52: // one dot leader, small full stop
-			return '.'
-		case r == 0x2215 || r == 0x2044: // division and fraction slash
-			return '/'
+// PlainPath is a path as file systems and eyes may read it: in lower case,
+// without invisible characters, with full-width forms as ASCII, each name
+// without trailing dots and blanks and without an NTFS stream.
+func PlainPath(p string) string {
+	for {
+		parts := strings.Split(strings.Map(plainRune, p), "/")
+		for i, s := range parts {
+			if at := strings.IndexByte(s, ':'); at > 0 {
+				s = s[:at]
+			}
+			if cut := strings.TrimRight(s, ". "); cut != "" {
+				s = cut
+			}
+			parts[i] = s
 		}
-		return r
-	}, p)
-	parts := strings.Split(p, "/")
-	for i, s := range parts {
-		if at := strings.IndexByte(s, ':'); at > 0 {
-			s = s[:at]
+		q := strings.ToLower(strings.Join(parts, "/"))
+		if q == p {
+			return q
 		}
-		if cut := strings.TrimRight(s, ". "); cut != "" {
-			s = cut
-		}
-		parts[i] = s
+		p = q
 	}
-	return strings.ToLower(strings.Join(parts, "/"))
+}
+
+func plainRune(r rune) rune {
+	switch {
+	case invisible(r):
+		return -1
+	case r >= 0xff01 && r <= 0xff5e: // full-width ASCII
+		return r - 0xff01 + '!'
+	case r == 0x2024 || r == 0xfe52: // one dot leader, small full stop
+		return '.'
+	case r == 0x2215 || r == 0x2044 || r == 0x29f8: // division, fraction and big slash
+		return '/'
+	}
+	return r
+}
+
+// invisible characters can't be seen, or turn what is seen around.
+func invisible(r rune) bool {
+	return r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff || r == 0xad
+}
+
+// Deceptive says whether a path shows a person something else than it is: it
+// holds characters that can't be seen or control the screen, look-alikes of dots
+// and slashes, or a name that ends with a blank or dot, which some systems drop.
+func Deceptive(p string) bool {
+	for _, r := range p {
+		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || invisible(r) || r > 0x7f && (plainRune(r) == '.' || plainRune(r) == '/' || plainRune(r) == '\\') {
+			return true
+		}
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if part != "." && part != ".." && part != strings.TrimRight(part, ". ") {
+			return true
+		}
+	}
+	return false
 }
 
 // secretSample lets the templates through that projects keep for newcomers.

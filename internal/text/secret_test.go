@@ -29,6 +29,17 @@ func TestSecretPath(t *testing.T) {
 	}
 }
 
+func TestDeceptive(t *testing.T) {
+	for p, want := range map[string]bool{
+		"a.go": false, "dir/ä.go": false, "日本/資料（二）.md": false, "a:b.3pm": false, ".": false, "a b/c.d": false, ".gitignore": false, "..": false,
+		"a\u202egnp.exe": true, ".\u200bgit": true, "．．／x": true, "a\u2215b": true, "x ": true, "x.": true, "d./x": true, "a\tb": true, "a\x1b[2J": true, "\ufeffx": true,
+	} {
+		if got := text.Deceptive(p); got != want {
+			t.Errorf("Deceptive(%q) = %v", p, got)
+		}
+	}
+}
+
 // FuzzSecretPath: any name has an answer, and one that is made of others by
 // what can't be seen has theirs.
 func FuzzSecretPath(f *testing.F) {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/agent-lsp/agent-lsp/internal/text"
 )
 
 // Access is what somebody wants to do with a path.
@@ -22,18 +24,19 @@ const (
 
 // The reasons of a PathError that callers go by.
 const (
-	ReasonNotFound = "not found"
-	ReasonOutside  = "outside the workspace"
-	ReasonSecret   = "a secret-looking file"
-	ReasonGit      = "inside .git"
-	ReasonSettings = "settings of an editor or of this program"
-	ReasonFolder   = "a folder"
-	ReasonSpecial  = "not a regular file"
-	ReasonReadOnly = "read-only"
-	ReasonTooLarge = "too large"
-	ReasonBinary   = "a binary file"
-	ReasonExists   = "already there"
-	ReasonBadPath  = "not a path"
+	ReasonNotFound  = "not found"
+	ReasonOutside   = "outside the workspace"
+	ReasonSecret    = "a secret-looking file"
+	ReasonGit       = "inside .git"
+	ReasonSettings  = "settings of an editor or of this program"
+	ReasonDeceptive = "a name with hidden or look-alike characters"
+	ReasonFolder    = "a folder"
+	ReasonSpecial   = "not a regular file"
+	ReasonReadOnly  = "read-only"
+	ReasonTooLarge  = "too large"
+	ReasonBinary    = "a binary file"
+	ReasonExists    = "already there"
+	ReasonBadPath   = "not a path"
 )
 
 // PathError refuses a path. Permission says that the person may allow it.
@@ -149,6 +152,9 @@ func (w *Workspace) May(p Place, a Access) error {
 	if IsSecret(p.Path) {
 		return refuse(ReasonSecret, "it may hold credentials")
 	}
+	if a == AccessWrite && text.Deceptive(p.rel) {
+		return refuse(ReasonDeceptive, "it shows something else than it is")
+	}
 	if a == AccessWrite && isSettings(p.rel) {
 		return refuse(ReasonSettings, "what they say is run or trusted")
 	}
@@ -158,16 +164,7 @@ func (w *Workspace) May(p Place, a Access) error {
 // plainName is a name as file systems that ignore case, trailing dots and
 // invisible characters would read it.
 func plainName(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff || r == 0xad {
-			return -1
-		}
-		return r
-	}, s)
-	if i := strings.IndexByte(s, ':'); i > 0 { // an NTFS stream
-		s = s[:i]
-	}
-	s = strings.ToLower(strings.TrimRight(s, ". "))
+	s = text.PlainPath(s)
 	if s == "git~1" {
 		return ".git"
 	}
