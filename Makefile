@@ -5,7 +5,7 @@ BIN := bin/agent-lsp
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
 export CGO_ENABLED := 0
 
-.PHONY: lint build run test test-env vet test-go test-race test-neovim test-vscode test-crash test-random pictures gen bench bench-edits bench-retrieval bench-index clean help
+.PHONY: lint build run test test-env vet test-go test-race test-neovim test-vscode test-crash test-random pictures gen bench bench-edits bench-retrieval bench-index bench-overhead clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -64,6 +64,9 @@ bench: bench-index bench-start ## speed, as ratios measured side by side
 
 bench-start: build
 	go run ./bench/start -bin $(abspath $(BIN))
+
+bench-overhead: build ## what the agent adds to the model and the tools, beside the goals
+	go run ./bench/start -bin $(abspath $(BIN)) -only overhead
 
 bench-index: build
 	go run ./bench/index

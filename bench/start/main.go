@@ -1,6 +1,7 @@
 // Command start measures what a person waits for before anything is thought:
-// spawn to initialize, and message to model request. Every figure stands beside
-// a baseline from the same run, so that machines can be compared.
+// spawn to initialize, and message to model request; and what the agent adds to a
+// model and its tools (overhead.go). Figures stand beside a baseline from the same
+// run where there is one, so that machines can be compared, and beside the goal.
 //
 // The workspace is the first 10,000 files of Go's own source tree. The model is
 // a server on the loopback that answers at once, so that what is left is the
@@ -20,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -31,15 +33,27 @@ const (
 )
 
 func main() {
+	if len(os.Args) == 5 && os.Args[1] == baselineFlag {
+		times, err := strconv.Atoi(os.Args[4])
+		if err == nil {
+			err = readPlainly(os.Args[2], os.Args[3], times)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench/start:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	bin := flag.String("bin", "bin/agent-lsp", "the binary to measure")
+	only := flag.String("only", "", "start or overhead; all otherwise")
 	flag.Parse()
-	if err := run(*bin); err != nil {
+	if err := run(*bin, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/start:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin string) error {
+func run(bin, only string) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -49,6 +63,9 @@ func run(bin string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	if only == "overhead" {
+		return overheadBench(bin, tmp)
+	}
 	big, small := filepath.Join(tmp, "big"), filepath.Join(tmp, "small")
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -93,7 +110,10 @@ func run(bin string) error {
 	row("`agent-lsp version` (the baseline)", spawn, spawn)
 	row("`initialize`, workspace of one file", initSmall, spawn)
 	row(fmt.Sprintf("`initialize`, %d files, indexing begins", n), initBig, spawn)
-	return submitBench(bin, big, filepath.Join(tmp, "submit"))
+	if err := submitBench(bin, big, filepath.Join(tmp, "submit")); err != nil || only != "" {
+		return err
+	}
+	return overheadBench(bin, tmp)
 }
 
 func row(name string, d, base []time.Duration) {
