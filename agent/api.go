@@ -108,6 +108,7 @@ type ResponseMetadata struct {
 	RetrievalSetIDs     []string        `json:"retrievalSetIds"`
 	ErrorType           string          `json:"errorType,omitempty"`
 	FailedAt            string          `json:"failedAt,omitempty"`
+	Workflow            *cycle.Workflow `json:"workflow,omitempty"`
 }
 
 // Classification says what kind of input a message is.
@@ -468,6 +469,32 @@ type OutcomeResult struct {
 	Response  *Response     `json:"response,omitempty"`
 	Decisions []Decision    `json:"decisions"`
 	Edits     []FileOutcome `json:"edits"`
+}
+
+// WorkflowResult is a turn's checklist; Text is it in words.
+type WorkflowResult struct {
+	SessionID string         `json:"sessionId"`
+	BranchID  string         `json:"branchId"`
+	TurnID    string         `json:"turnId"`
+	Workflow  cycle.Workflow `json:"workflow"`
+	Text      string         `json:"text"`
+}
+
+// WorkflowEditParams replaces the steps of a proposed workflow; without a turn,
+// of the branch's latest.
+type WorkflowEditParams struct {
+	SessionRef
+	TurnID string               `json:"turnId,omitempty"`
+	Steps  []WorkflowStepParams `json:"steps"`
+}
+
+// WorkflowStepParams is one step as the person wants it; what is absent is made
+// from the goal.
+type WorkflowStepParams struct {
+	Goal   string `json:"goal"`
+	Check  string `json:"check,omitempty"`  // replied, edited, command-ok
+	OnFail string `json:"onFail,omitempty"` // stop, retry, skip
+	Budget int    `json:"budget,omitempty"` // iterations
 }
 
 // Decision is the person's word on a hunk.

@@ -11,6 +11,9 @@ import (
 func classify(input string) Classification {
 	s := strings.ToLower(strings.Join(strings.Fields(input), " "))
 	for _, r := range classifyRules {
+		if r.steps && !severalSteps(input) {
+			continue
+		}
 		if r.match.MatchString(s) {
 			return Classification{Type: r.kind, Confidence: r.confidence, Method: "rule-based", Metadata: map[string]any{"rule": r.name}}
 		}
@@ -23,10 +26,30 @@ type classifyRule struct {
 	kind       string
 	confidence float64
 	match      *regexp.Regexp
+	steps      bool // besides, the input must read as several steps of work
+}
+
+// severalSteps tells whether an input reads as steps that follow each other, at
+// least one of which changes or runs something.
+func severalSteps(input string) bool {
+	w, ok := workflowFrom(input)
+	if !ok {
+		return false
+	}
+	work := 0
+	for i, s := range w.Steps {
+		if _, verb := verbOf(s.Goal); !verb && i == 0 {
+			return false
+		}
+		if s.Check != checkReplied {
+			work++
+		}
+	}
+	return work > 0
 }
 
 func rule(name, kind string, confidence float64, pattern string) classifyRule {
-	return classifyRule{name, kind, confidence, regexp.MustCompile(pattern)}
+	return classifyRule{name: name, kind: kind, confidence: confidence, match: regexp.MustCompile(pattern)}
 }
 
 // verbs of work on a code base as a whole.
@@ -37,6 +60,7 @@ var classifyRules = []classifyRule{
 	rule("help with commands", "command", 0.75, `^(please )?(help( me)?( with)?( the)? (commands?|tools?)|help)[.!?]?$`),
 	rule("show tools", "command", 0.80, `^(please )?(show|list)( me)?( all)?( the)?( available)? (tools|commands|models|sessions)[.!?]?$`),
 	rule("greeting", "prompt", 0.95, `^(hi|hello|hey|thanks|thank you|good (morning|evening|afternoon))\b[^?]{0,20}$`),
+	{name: "steps of work", kind: "workflow", confidence: 0.88, match: regexp.MustCompile(`.`), steps: true},
 	rule("question", "prompt", 0.90, `^(what|where|why|who|when|how|which|is|are|does|do|can|could|should|explain|describe|tell me|show me|find)\b`),
 	rule("rename or replace", "prompt", 0.90, `^(please )?(rename|replace|insert|delete|append|create (a |the )?file)\b`),
 	rule("analyze and report", "workflow", 0.92, `\b`+workVerbs+`\b.*\b(and|then)\b.*\b(generate|produce|write|create|report|summari[sz]e)\b`),

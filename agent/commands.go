@@ -36,6 +36,7 @@ func stateCommands() []stateCommand {
 		{"/undo", "[what]", "put files back as before the last turn; what: conversation, both, preview, reject, redo", (*Engine).cmdUndo},
 		{"/new", "[title]", "begin a new session", (*Engine).cmdNew},
 		{"/cost", "", "tokens and money of this session", (*Engine).cmdCost},
+		{"/workflow", "[edit 2 text|add text|drop 2|approve]", "the checklist of the last workflow; change or approve a proposed one", (*Engine).cmdWorkflow},
 		{"/pin", "[path[:10-20]|-path]", "show what is pinned; keep a file or lines of it in every plan, or no longer", (*Engine).cmdPin},
 		{"/trust", "[on|off]", "whether AGENTS.md, commands and skills of this workspace are followed", (*Engine).cmdTrust},
 	}
@@ -217,7 +218,7 @@ func (e *Engine) cmdConfig(ctx context.Context, _ *session, _ *timeline, _ strin
 	}
 	sort.Strings(names)
 	var b strings.Builder
-	fmt.Fprintf(&b, "⚙️ Configuration:\n  Version: %s\n", c.Version)
+	fmt.Fprintf(&b, "⚙️ Configuration:\n  Version: %s\n  Default Model: %s\n  Debug Mode: disabled\n  Max History: none, older history is summarised\n  Session Timeout: none\n", c.Version, e.modelsResult(ctx, e.settings().Model).Current)
 	for _, name := range names {
 		from := c.Sources[name]
 		if from == "" {
@@ -229,7 +230,7 @@ func (e *Engine) cmdConfig(ctx context.Context, _ *session, _ *timeline, _ strin
 	for _, m := range e.parts.Models.List(ctx) {
 		models = append(models, m.Name)
 	}
-	fmt.Fprintf(&b, "  Models: %s", strings.Join(models, ", "))
+	fmt.Fprintf(&b, "  Available Models: %s", strings.Join(models, ", "))
 	return b.String(), nil
 }
 

@@ -219,7 +219,7 @@ func (g gathered) entryPieces(t *transcript, x *entry) []piece {
 	}
 	seq := place * seqStep
 	switch x.kind {
-	case entryUser, entrySteer, entryNote:
+	case entryUser, entrySteer, entryNote, entryStep:
 		text := string(x.text)
 		if x.kind == entryNote {
 			text = "[NOTE] " + text
@@ -230,7 +230,7 @@ func (g gathered) entryPieces(t *transcript, x *entry) []piece {
 		return append(g.attachedPieces(t, x), g.make(x.id, contextplan.History, seq, model.RoleUser, text, func(p *piece) {
 			c := &p.Candidate
 			c.Priority = g.historyPriority(x.turn)
-			if x.kind != entryNote && g.age(x.turn) == 0 {
+			if x.kind != entryNote && g.age(x.turn) == 0 { // of this turn: what was asked, and the steps of it
 				c.Section, c.Required = contextplan.Request, true
 			}
 			p.Item.Label = firstLine(string(x.text))

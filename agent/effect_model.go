@@ -60,7 +60,14 @@ func (t *timeline) callModel(ctx context.Context, fx run.CallModel, messages []m
 			return
 		}
 	}
-	t.post(run.Replied{At: t.e.now(), Epoch: fx.Epoch, Finish: string(s.done.Finish), Calls: calls, Carry: s.done.Carry, Usage: usage, Again: again})
+	out := run.Replied{At: t.e.now(), Epoch: fx.Epoch, Finish: string(s.done.Finish), Calls: calls, Carry: s.done.Carry, Usage: usage, Again: again}
+	if !again {
+		drop := false
+		if out.Then, drop, out.Again, out.Stop = t.advance(fx.Run, s.text.String(), len(calls)); drop {
+			out.Calls = nil
+		}
+	}
+	t.post(out)
 }
 
 // streaming turns deltas into log entries.

@@ -49,11 +49,24 @@ func (x submitExtra) empty() bool {
 func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
 	out := run.Prepared{Epoch: fx.Epoch}
 	err := t.tellVerdicts(ctx)
+	if err == nil && fx.First {
+		err = t.ensureClassified(ctx, fx.Run)
+	}
+	if err == nil && fx.First {
+		text, failure, ok, fault := t.e.world.answer(ctx, t, fx.Run)
+		if err = fault; ok && err == nil {
+			t.post(run.Answered{At: t.e.now(), Epoch: fx.Epoch, ID: t.e.parts.NewID("o") + ".1", Text: text, Failure: failure})
+			return
+		}
+	}
 	if err == nil {
 		err = t.tellFeedback(ctx, fx.Run)
 	}
 	if err == nil {
 		err = t.routeOf(ctx, fx.Run)
+	}
+	if err == nil && fx.First {
+		err = t.planWorkflow(ctx, fx.Run)
 	}
 	var around surroundings
 	if err == nil {
@@ -81,6 +94,7 @@ func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
 	out.Plan = cycle.PlanMade{RunID: fx.Run.ID, TurnID: fx.Run.TurnID, PlanID: record.Plan.PlanID, RetrievalSetID: record.RetrievalSetID,
 		Model: record.Model, Included: len(record.Plan.Included), Excluded: len(record.Plan.Excluded),
 		Tokens: record.Plan.Budget.Estimated, Budget: record.Plan.Budget.Prompt, Time: out.At}
+	t.e.telemetry(t, fx.Run.TurnID, fmt.Sprintf("Synthesizing from %d items, %s tokens, with %s", out.Plan.Included, contextplan.Thousands(out.Plan.Tokens), record.Model))
 	t.mu.Lock()
 	t.prompts[record.Plan.PlanID] = messages
 	t.mu.Unlock()
@@ -155,7 +169,7 @@ func (t *timeline) retrieve(ctx context.Context, r run.Run) (*cycle.RetrievalDon
 	if err := t.e.storeSet(ctx, t, r, set); err != nil {
 		return nil, err
 	}
-	t.e.telemetry(t, r.TurnID, fmt.Sprintf("Searching %s files", contextplan.Thousands(t.e.parts.Index.Status().Files)))
+	t.e.telemetry(t, r.TurnID, fmt.Sprintf("Searching %s files: interrogating the index", contextplan.Thousands(t.e.parts.Index.Status().Files)))
 	return &cycle.RetrievalDone{TurnID: r.TurnID, RetrievalSetID: set.RetrievalSetID, Query: text, Items: len(set.Items),
 		MS: float64(time.Since(begun).Microseconds()) / 1000, Time: t.e.now()}, nil
 }

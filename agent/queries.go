@@ -264,7 +264,7 @@ func (e *Engine) PlanPreview(ctx context.Context, p *SubmitParams) (*PlanResult,
 	if err != nil {
 		return nil, noModel(err)
 	}
-	in, err := e.submitInput(p, what, once, p.Input, m.Name, e.now())
+	in, err := e.submitInput(p, what, once, nil, p.Input, m.Name, e.now())
 	if err != nil {
 		return nil, err
 	}

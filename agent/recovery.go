@@ -41,15 +41,25 @@ func (t *timeline) continuation(runID, model string) (run.Continue, error) {
 	in := run.Continue{At: e.now(), RunID: runID, ID: e.parts.NewID("m"), TurnID: e.parts.NewID("t"), NewRunID: e.parts.NewID("r"),
 		Model: model, Max: e.settings().stepsMax(), Budget: e.settings().Budget}
 	found := false
+	var rest *cycle.Workflow
 	t.view(func() {
 		for _, x := range t.script.turns {
 			if x.run == runID {
-				found, in.Text, in.Submitted = true, x.input, x.submitted
+				found, in.Text, in.Submitted, rest = true, x.input, x.submitted, x.workflow
 			}
 		}
 	})
 	if !found {
 		return in, &Error{Code: CodeNotFound, Message: fmt.Sprintf("Run %s is not active", runID)}
+	}
+	if w := rest; w != nil { // the steps that are done are not done again
+		extra := readExtra(in.Submitted.Extra)
+		extra.Workflow = w
+		body, err := json.Marshal(extra)
+		if err != nil {
+			return in, err
+		}
+		in.Submitted.Extra = body
 	}
 	in.Submitted.ClientRequestID, in.Submitted.TurnID, in.Submitted.MessageID = "", in.TurnID, in.ID
 	return in, nil

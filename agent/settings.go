@@ -22,6 +22,11 @@ type Settings struct {
 	Allow          []string       `toml:"allow" json:"allow"`
 	Ask            []string       `toml:"ask" json:"ask"`
 	Deny           []string       `toml:"deny" json:"deny"`
+	// What is switched off; nil is on.
+	EnableCommands  *bool `toml:"enableCommands" json:"enableCommands"`
+	EnablePrompts   *bool `toml:"enablePrompts" json:"enablePrompts"`
+	EnableWorkflows *bool `toml:"enableWorkflows" json:"enableWorkflows"`
+	Memory          *bool `toml:"memory" json:"memory"`
 }
 
 // Defaults of the settings.

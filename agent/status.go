@@ -243,8 +243,12 @@ func (e *Engine) Config(context.Context, *Empty) (*ConfigResult, error) {
 	return &ConfigResult{Version: e.parts.Version, Settings: map[string]any{
 		"model": s.Model, "steps_max": s.stepsMax(), "budget_tokens": s.Budget.Tokens, "budget_usd": s.Budget.USD, "budget_seconds": s.Budget.Seconds, "runs_max": s.runsMax(), "edits": s.Edits, "permission_timeout": int(s.permissionWait().Seconds()),
 		"evidence_tokens": s.evidenceTokens(), "output_bytes": s.outputBytes(), "allow": s.Allow, "ask": s.Ask, "deny": s.Deny,
+		"enableCommands": on(s.EnableCommands), "enablePrompts": on(s.EnablePrompts), "enableWorkflows": on(s.EnableWorkflows), "memory": on(s.Memory),
 	}, Sources: sources}, nil
 }
+
+// on reads a switch that is on unless it was switched off.
+func on(v *bool) bool { return v == nil || *v }
 
 // Tools lists the tools.
 func (e *Engine) Tools(context.Context, *Empty) (*ToolsResult, error) {

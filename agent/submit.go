@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-lsp/agent-lsp/contextplan"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/run"
 	"github.com/agent-lsp/agent-lsp/internal/store"
@@ -28,6 +29,12 @@ const (
 // Submit takes a message: validate, keep, and let the machine decide what it
 // is. It returns as soon as the message is durable.
 func (e *Engine) Submit(ctx context.Context, p *SubmitParams) (*SubmitResult, error) {
+	return e.submit(ctx, p, nil)
+}
+
+// submit takes a message; workflow is what it carries out, when the person has
+// approved one.
+func (e *Engine) submit(ctx context.Context, p *SubmitParams, workflow *cycle.Workflow) (*SubmitResult, error) {
 	if err := validateSubmit(p); err != nil {
 		return nil, err
 	}
@@ -59,7 +66,7 @@ func (e *Engine) Submit(ctx context.Context, p *SubmitParams) (*SubmitResult, er
 	if err != nil {
 		return nil, err
 	}
-	in, err := e.submitInput(p, what, once, text, m.Name, begun)
+	in, err := e.submitInput(p, what, once, workflow, text, m.Name, begun)
 	if err != nil {
 		return nil, err
 	}
@@ -174,20 +181,33 @@ func (e *Engine) gatekeep(ctx context.Context, t *timeline, modelName, input str
 	return sandwich(input, keep, ref), nil
 }
 
-func (e *Engine) submitInput(p *SubmitParams, what asked, once bool, text, model string, at time.Time) (run.Submit, error) {
-	extra, err := json.Marshal(submitExtra{Attachments: p.Attachments, Focus: p.Focus, Environment: p.Environment, Asked: what, Allow: p.Allow})
+func (e *Engine) submitInput(p *SubmitParams, what asked, once bool, workflow *cycle.Workflow, text, model string, at time.Time) (run.Submit, error) {
+	extra, err := json.Marshal(submitExtra{Attachments: p.Attachments, Focus: p.Focus, Environment: p.Environment, Asked: what, Workflow: workflow, Allow: p.Allow})
 	if err != nil {
 		return run.Submit{}, err
 	}
 	id, turnID := e.parts.NewID("m"), e.parts.NewID("t")
 	class := classifyAsked(what, p.Input)
+	limit := e.settings().stepsMax()
+	if class.Type == "workflow" { // each step has a budget of its own
+		if w, ok := workflowFrom(p.Input); ok && workflow == nil {
+			workflow = &w
+		}
+	}
+	if workflow != nil {
+		sum := 0
+		for _, s := range workflow.Steps {
+			sum += s.Budget * stepTriesMax
+		}
+		limit = max(limit, sum)
+	}
 	return run.Submit{
 		At: at, ID: id, TurnID: turnID, RunID: e.parts.NewID("r"), Text: text, Delivery: cycle.Delivery(p.Delivery),
 		AutoIsFollowUp: e.settings().AutoDelivery == cycle.DeliveryFollowUp,
 		Submitted: cycle.Submitted{MessageID: id, TurnID: turnID, ClientRequestID: p.ClientRequestID, Source: p.Source, Mode: p.Mode,
 			Edits: p.Edits, IssueID: p.IssueID, OneOff: p.Durable != nil && !*p.Durable || once, Extra: extra},
 		Classified: &cycle.Classified{TurnID: turnID, Kind: class.Type, Confidence: class.Confidence, Method: class.Method, Time: at},
-		Model:      model, Max: e.settings().stepsMax(), Budget: e.settings().Budget, IssueID: p.IssueID,
+		Model:      model, Max: limit, Budget: e.settings().Budget, IssueID: p.IssueID,
 	}, nil
 }
 
@@ -270,9 +290,16 @@ func (t *timeline) finish(fx run.Finish) {
 		res.Type, res.Confidence = x.class.Kind, x.class.Confidence
 		res.Metadata.Classification = &Classification{Type: x.class.Kind, Confidence: x.class.Confidence, Method: x.class.Method}
 	}
+	if w := x.workflow; w != nil {
+		res.Metadata.Workflow = w
+		res.Content = strings.TrimSpace(res.Content + "\n\n" + workflowWords(*w))
+	}
 	if !res.Success {
-		res.Error, res.Metadata.ErrorType, res.Metadata.FailedAt = fx.Why, string(fx.Reason), "run"
-		if res.Content == "" {
+		res.Error = fx.Why
+		res.Metadata.ErrorType, res.Metadata.FailedAt = failedAt(x, fx.Reason)
+		if res.Content == "" && fx.Reason == cycle.StopError {
+			res.Content = "Agent processing failed: " + fx.Why
+		} else if res.Content == "" {
 			res.Content = fx.Why
 		}
 	}
@@ -307,16 +334,31 @@ func (e *Engine) requests(t *timeline) (n int) {
 func (e *Engine) classification(t *timeline, turnID string, c cycle.Classified) {
 	class := &Classification{Type: c.Kind, Confidence: c.Confidence, Method: c.Method}
 	e.each(func(cl Client) {
+		cl.Stream(StreamChunk{SessionID: t.session, BranchID: t.branch, TurnID: turnID, Type: "classification", Content: "Classifying input..."})
 		cl.Stream(StreamChunk{SessionID: t.session, BranchID: t.branch, TurnID: turnID, Type: "classification", IsComplete: true,
 			Content:  fmt.Sprintf("Classified as: %s (%.1f%% confidence)", c.Kind, c.Confidence*100),
 			Metadata: &StreamMetadata{Classification: class}})
-		cl.Stream(StreamChunk{SessionID: t.session, BranchID: t.branch, TurnID: turnID, Type: "processing", Content: "Analyzing the request"})
+		cl.Stream(StreamChunk{SessionID: t.session, BranchID: t.branch, TurnID: turnID, Type: "processing", Content: "Processing " + c.Kind + "..."})
 	})
+	x, ok := t.turnOf(turnID, "")
+	if !ok {
+		return
+	}
+	extra := x.extra()
+	line := fmt.Sprintf("Analyzing the request: %s words", contextplan.Thousands(len(strings.Fields(x.input))))
+	if n := len(extra.Attachments) + len(extra.Asked.Mentions); n > 0 {
+		line += fmt.Sprintf(", %d attachments", n)
+	}
+	e.telemetry(t, turnID, line)
 }
 
 // telemetry tells what is going on, in one line.
 func (e *Engine) telemetry(t *timeline, turnID, line string) {
+	var meta *StreamMetadata
+	if x, ok := t.turnOf(turnID, ""); ok && t.inbox != nil {
+		meta = &StreamMetadata{ElapsedMS: max(0, e.now().Sub(x.begun).Milliseconds())}
+	}
 	e.each(func(c Client) {
-		c.Stream(StreamChunk{SessionID: t.session, BranchID: t.branch, TurnID: turnID, Type: "processing", Content: line})
+		c.Stream(StreamChunk{SessionID: t.session, BranchID: t.branch, TurnID: turnID, Type: "processing", Content: line, Metadata: meta})
 	})
 }

@@ -89,7 +89,7 @@ func (w *tape) newID(prefix string) string {
 		case cycle.RunQueued:
 			id = map[string]string{"r": e.RunID}[prefix]
 		case cycle.AgentOutput:
-			if e.Output != cycle.OutputToolCall {
+			if e.Output != cycle.OutputToolCall && !strings.HasPrefix(e.ID, stepPrefix) {
 				id = map[string]string{"o": strings.TrimSuffix(e.ID, e.ID[strings.LastIndexByte(e.ID, '.')+1:])}[prefix]
 				id = strings.TrimSuffix(id, ".")
 			}
@@ -139,6 +139,36 @@ func (w *tape) route(ctx context.Context, t *timeline, r run.Run) (cycle.Routed,
 		return t.findRoute(ctx, r)
 	}
 	return cycle.Routed{}, errNotRecorded
+}
+
+// workflow is the steps that the turn went through.
+func (w *tape) workflow(ctx context.Context, t *timeline, r run.Run, x turn) (cycle.Workflow, bool) {
+	e := w.next(func(e cycle.Event) bool { p, ok := e.(cycle.WorkflowPlanned); return ok && p.TurnID == r.TurnID })
+	if p, ok := e.(cycle.WorkflowPlanned); ok {
+		return p.Workflow, true
+	}
+	return cycle.Workflow{}, false
+}
+
+// answer is the pipeline's own answer, where the run had no model call.
+func (w *tape) answer(_ context.Context, _ *timeline, r run.Run) (text, failure string, ok bool, err error) {
+	first := w.next(func(e cycle.Event) bool {
+		switch e := e.(type) {
+		case cycle.AgentOutput:
+			return !strings.HasPrefix(e.ID, stepPrefix)
+		case cycle.PlanMade, cycle.Routed, cycle.ModelFailed, cycle.IterationDropped, cycle.RunStop:
+			return true
+		}
+		return false
+	})
+	out, ok := first.(cycle.AgentOutput)
+	if !ok {
+		return "", "", false, nil
+	}
+	if stop, ok := w.next(isStop).(cycle.RunStop); ok && stop.Reason == cycle.StopError {
+		failure = stop.Message
+	}
+	return out.Text, failure, true, nil
 }
 
 // failure is the failure that comes next in the recording.

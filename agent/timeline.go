@@ -375,6 +375,9 @@ func (t *timeline) loopStack(s run.State) []stackEntry {
 		return []stackEntry{}
 	}
 	mode := "chat"
+	if x := t.script.turnByID(s.Run.TurnID); x != nil && x.workflow != nil && x.workflow.Status == cycle.WorkflowRunning {
+		mode = "workflow"
+	}
 	if s.Run.IssueID != "" {
 		mode = "issue"
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/cycle"
@@ -53,6 +54,7 @@ const (
 	entrySteer entryKind = "steer"
 	entryReply entryKind = "reply" // one model reply: text, reasoning and calls
 	entryNote  entryKind = "note"  // something that the model must be told
+	entryStep  entryKind = "step"  // a workflow's step begins
 	// entryEvidence is no entry; pieces of evidence bear it.
 	entryEvidence entryKind = "evidence"
 )
@@ -97,6 +99,9 @@ type turn struct {
 	route          *cycle.Routed  // the one that holds
 	routes         []cycle.Routed // all of them, in order
 	stop           cycle.StopReason
+	failure        string // the kind of the last failure
+	workflow       *cycle.Workflow
+	stepPlace      int // where the workflow's current step began
 	begun, ended   time.Time
 	rootEntry      int
 }
@@ -137,6 +142,20 @@ func (t *transcript) apply(e cycle.Event) {
 		if x := t.turnByID(e.TurnID); x != nil {
 			x.route, x.routes = &e, append(x.routes, e)
 		}
+	case cycle.WorkflowPlanned:
+		if x := t.turnByID(e.TurnID); x != nil {
+			w := e.Workflow
+			x.workflow = &w
+		}
+	case cycle.WorkflowStepped:
+		if x := t.turnByID(e.TurnID); x != nil && x.workflow != nil {
+			w := x.workflow.Apply(e)
+			x.workflow = &w
+			if e.Status == cycle.StepRunning && e.Step <= len(w.Steps) {
+				x.stepPlace = place
+				t.step(place, stepOrder(w, e.Step-1))
+			}
+		}
 	case cycle.RunQueued:
 		if x := t.turnByID(e.TurnID); x != nil {
 			x.run, x.cycle = e.RunID, e.CycleID
@@ -166,6 +185,9 @@ func (t *transcript) apply(e cycle.Event) {
 			r.carry = e.Carry
 		}
 	case cycle.ModelFailed:
+		if n := len(t.turns); n > 0 {
+			t.turns[n-1].failure = e.Kind
+		}
 		r := t.close(true)
 		switch {
 		case e.RetryInMS == 0:
@@ -221,8 +243,13 @@ func (x *turn) extra() submitExtra { return readExtra(x.submitted.Extra) }
 
 // prompt is what the model reads of the turn's root message: for a pill its
 // text instead of its name.
-func (x *turn) prompt(text string) string {
+func (x *turn) prompt(text string) (said string) {
 	a := x.extra().Asked
+	if x.workflow != nil && x.workflow.Status != cycle.WorkflowProposed {
+		defer func() {
+			said = "[WORKFLOW] The whole request, which is done step by step: " + strings.Join(strings.Fields(said), " ")
+		}()
+	}
 	if a.Prompt != "" {
 		text = a.Prompt
 	}
@@ -296,6 +323,9 @@ func (t *transcript) reply(place int, id string) *entry {
 const replyReachMax = 64
 
 func (t *transcript) output(place int, e cycle.AgentOutput) {
+	if strings.HasPrefix(e.ID, stepPrefix) { // for the person; the model has the step itself
+		return
+	}
 	switch e.Output {
 	case cycle.OutputAssistant:
 		r := t.reply(place, e.ID)
@@ -350,6 +380,12 @@ func (t *transcript) note(place int, text string) {
 
 // brokenOff is what the model is told where its reply broke in its middle.
 const brokenOff = "Your reply above broke off before its end, and nothing that it may have asked for was done. Go on."
+
+// step records what the model is told of a workflow's step. It is the person's
+// own request, so no compaction takes it.
+func (t *transcript) step(place int, text string) {
+	t.entries = append(t.entries, entry{kind: entryStep, id: "step:" + strconv.Itoa(place), place: place, turn: max(0, t.current()), done: true, words: true, text: []byte(text)})
+}
 
 // unplaced marks what no plan holds yet. It gets its place with the iteration
 // that reads it, so that a later plan only ever appends to an earlier one.

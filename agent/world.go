@@ -26,6 +26,10 @@ type world interface {
 	drive(t *timeline)
 	// route decides which tools a turn's model is told of, once a run.
 	route(ctx context.Context, t *timeline, r run.Run) (cycle.Routed, error)
+	// answer is what a turn is answered without a model; see handled.
+	answer(ctx context.Context, t *timeline, r run.Run) (text, failure string, ok bool, err error)
+	// workflow is the steps of a turn; ok is false where there is one only.
+	workflow(ctx context.Context, t *timeline, r run.Run, x turn) (w cycle.Workflow, ok bool)
 	// surroundings is read once for each plan.
 	surroundings(ctx context.Context, t *timeline, r run.Run) (surroundings, error)
 	// verdicts is what the person decided about hunks after the one with the
@@ -60,6 +64,14 @@ func (live) drive(t *timeline) { t.loop() }
 
 func (w live) route(ctx context.Context, t *timeline, r run.Run) (cycle.Routed, error) {
 	return t.findRoute(ctx, r)
+}
+
+func (live) answer(ctx context.Context, t *timeline, r run.Run) (text, failure string, ok bool, err error) {
+	return t.handled(ctx, r)
+}
+
+func (live) workflow(ctx context.Context, t *timeline, r run.Run, x turn) (cycle.Workflow, bool) {
+	return t.extract(ctx, r, x)
 }
 
 func (w live) surroundings(ctx context.Context, t *timeline, r run.Run) (surroundings, error) {

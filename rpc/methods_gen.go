@@ -37,6 +37,9 @@ var methods = []method{
 	typed("agent/search", protocol.Server.Search),
 	typed("agent/trace", protocol.Server.Trace),
 	typed("agent/outcome", protocol.Server.Outcome),
+	typed("agent/workflow", protocol.Server.Workflow),
+	typed("agent/workflow/edit", protocol.Server.WorkflowEdit),
+	typed("agent/workflow/approve", protocol.Server.WorkflowApprove),
 	typed("agent/edits", protocol.Server.Edits),
 	typed("agent/edits/resolve", protocol.Server.EditsResolve),
 	typed("agent/edits/undoReject", protocol.Server.EditsUndoReject),
@@ -80,6 +83,9 @@ var methodNames = []string{
 	"agent/search",
 	"agent/trace",
 	"agent/outcome",
+	"agent/workflow",
+	"agent/workflow/edit",
+	"agent/workflow/approve",
 	"agent/edits",
 	"agent/edits/resolve",
 	"agent/edits/undoReject",
@@ -230,6 +236,21 @@ func (r Remote) Trace(ctx context.Context, p *agent.TraceParams) (*agent.TraceRe
 // Outcome asks agent/outcome.
 func (r Remote) Outcome(ctx context.Context, p *agent.TurnParams) (*agent.OutcomeResult, error) {
 	return remote[agent.OutcomeResult](ctx, r, "agent/outcome", p)
+}
+
+// Workflow asks agent/workflow.
+func (r Remote) Workflow(ctx context.Context, p *agent.TurnParams) (*agent.WorkflowResult, error) {
+	return remote[agent.WorkflowResult](ctx, r, "agent/workflow", p)
+}
+
+// WorkflowEdit asks agent/workflow/edit.
+func (r Remote) WorkflowEdit(ctx context.Context, p *agent.WorkflowEditParams) (*agent.WorkflowResult, error) {
+	return remote[agent.WorkflowResult](ctx, r, "agent/workflow/edit", p)
+}
+
+// WorkflowApprove asks agent/workflow/approve.
+func (r Remote) WorkflowApprove(ctx context.Context, p *agent.TurnParams) (*agent.SubmitResult, error) {
+	return remote[agent.SubmitResult](ctx, r, "agent/workflow/approve", p)
 }
 
 // Edits asks agent/edits.

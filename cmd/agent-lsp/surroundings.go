@@ -206,6 +206,7 @@ func settingsOf(f config.File) agent.Settings {
 	return agent.Settings{Model: f.Model, StepsMax: f.StepsMax, Budget: cycle.Budget{Tokens: f.BudgetTokens, USD: f.BudgetUSD, Seconds: f.BudgetSeconds},
 		RunsMax: f.RunsMax, AutoDelivery: cycle.Delivery(f.Delivery), Edits: f.Edits,
 		PermissionSecs: f.PermissionTimeout, EvidenceTokens: f.EvidenceTokens, OutputBytes: f.OutputBytes, Check: f.Check,
+		EnableCommands: f.EnableCommands, EnablePrompts: f.EnablePrompts, EnableWorkflows: f.EnableWorkflows, Memory: f.Memory,
 		Allow: f.Permissions.Allow, Ask: f.Permissions.Ask, Deny: f.Permissions.Deny}
 }
 

@@ -62,6 +62,13 @@ type File struct {
 	// edits where no editor reports problems. It runs commands, so only the
 	// user's own file sets it.
 	Check string `toml:"check,omitempty" json:"check,omitempty"`
+	// EnableCommands, EnablePrompts and EnableWorkflows switch the handler of a
+	// kind of input off. Memory = false: nothing is remembered between turns
+	// but the conversation itself.
+	EnableCommands  *bool `toml:"enableCommands,omitempty" json:"enableCommands,omitempty"`
+	EnablePrompts   *bool `toml:"enablePrompts,omitempty" json:"enablePrompts,omitempty"`
+	EnableWorkflows *bool `toml:"enableWorkflows,omitempty" json:"enableWorkflows,omitempty"`
+	Memory          *bool `toml:"memory,omitempty" json:"memory,omitempty"`
 	// Permissions are rules of the form tool(pattern).
 	Permissions Permissions `toml:"permissions,omitempty" json:"permissions,omitzero"`
 	// Aliases name models: opus = "anthropic/…".
@@ -328,6 +335,15 @@ func (c *Config) merge(f File, source string, trusted bool) error {
 	number("permission_timeout", &c.PermissionTimeout, f.PermissionTimeout)
 	number("evidence_tokens", &c.EvidenceTokens, f.EvidenceTokens)
 	number("output_bytes", &c.OutputBytes, f.OutputBytes)
+	flag := func(key string, into **bool, v *bool) {
+		if v != nil {
+			*into, c.Sources[key] = v, source
+		}
+	}
+	flag("enableCommands", &c.EnableCommands, f.EnableCommands)
+	flag("enablePrompts", &c.EnablePrompts, f.EnablePrompts)
+	flag("enableWorkflows", &c.EnableWorkflows, f.EnableWorkflows)
+	flag("memory", &c.Memory, f.Memory)
 	c.Permissions.Allow = append(c.Permissions.Allow, f.Permissions.Allow...)
 	c.Permissions.Ask = append(c.Permissions.Ask, f.Permissions.Ask...)
 	c.Permissions.Deny = append(c.Permissions.Deny, f.Permissions.Deny...)
@@ -375,6 +391,15 @@ func (c *Config) narrow(f *File, source string) {
 	}
 	if c.BudgetUSD > 0 {
 		f.BudgetUSD = min(f.BudgetUSD, c.BudgetUSD)
+	}
+	for _, s := range []struct {
+		key   string
+		value **bool
+	}{{"enableCommands", &f.EnableCommands}, {"enablePrompts", &f.EnablePrompts}, {"enableWorkflows", &f.EnableWorkflows}, {"memory", &f.Memory}} {
+		if *s.value != nil && **s.value {
+			drop(s.key + " = true")
+			*s.value = nil
+		}
 	}
 	if f.Edits == "review" {
 		drop("edits = review")

@@ -99,6 +99,16 @@ type Server interface {
 	// Gives a turn's response, decisions and applied diffs.
 	Outcome(context.Context, *agent.TurnParams) (*agent.OutcomeResult, error)
 
+	// agent/workflow
+	// Gives the checklist of a turn's workflow; without an id the latest.
+	Workflow(context.Context, *agent.TurnParams) (*agent.WorkflowResult, error)
+	// agent/workflow/edit
+	// Replaces the steps of a proposed workflow.
+	WorkflowEdit(context.Context, *agent.WorkflowEditParams) (*agent.WorkflowResult, error)
+	// agent/workflow/approve
+	// Carries a proposed workflow out, as a new turn in executing mode.
+	WorkflowApprove(context.Context, *agent.TurnParams) (*agent.SubmitResult, error)
+
 	// agent/edits
 	// Lists pending hunks; ranges are in the buffer as it is now.
 	Edits(context.Context, *agent.EditsParams) (*agent.EditsResult, error)

@@ -52,6 +52,12 @@ export interface Methods {
   "agent/trace": { params: TraceParams; result: TraceResult };
   /** Gives a turn's response, decisions and applied diffs. */
   "agent/outcome": { params: TurnParams; result: OutcomeResult };
+  /** Gives the checklist of a turn's workflow; without an id the latest. */
+  "agent/workflow": { params: TurnParams; result: WorkflowResult };
+  /** Replaces the steps of a proposed workflow. */
+  "agent/workflow/edit": { params: WorkflowEditParams; result: WorkflowResult };
+  /** Carries a proposed workflow out, as a new turn in executing mode. */
+  "agent/workflow/approve": { params: TurnParams; result: SubmitResult };
   /** Lists pending hunks; ranges are in the buffer as it is now. */
   "agent/edits": { params: EditsParams; result: EditsResult };
   /** Accepts or rejects hunks. */
@@ -109,6 +115,9 @@ export const methods: readonly (keyof Methods)[] = [
   "agent/search",
   "agent/trace",
   "agent/outcome",
+  "agent/workflow",
+  "agent/workflow/edit",
+  "agent/workflow/approve",
   "agent/edits",
   "agent/edits/resolve",
   "agent/edits/undoReject",
@@ -1053,6 +1062,7 @@ export interface ResponseMetadata {
   retrievalSetIds: string[];
   errorType?: string;
   failedAt?: string;
+  workflow?: Workflow;
 }
 
 /** RestoreParams puts files, the conversation or both back as they stood before a turn, or takes such a restore back. */
@@ -1498,6 +1508,25 @@ export interface Workflow {
   steps: WorkflowStep[];
 }
 
+/** WorkflowEditParams replaces the steps of a proposed workflow; without a turn, of the branch's latest. */
+export interface WorkflowEditParams {
+  /** absent: the workspace's latest */
+  sessionId?: string;
+  /** absent: the session's current */
+  branchId?: string;
+  turnId?: string;
+  steps: WorkflowStepParams[];
+}
+
+/** WorkflowResult is a turn's checklist; Text is it in words. */
+export interface WorkflowResult {
+  sessionId: string;
+  branchId: string;
+  turnId: string;
+  workflow: Workflow;
+  text: string;
+}
+
 /** WorkflowStep is one line of the checklist. */
 export interface WorkflowStep {
   goal: string;
@@ -1515,4 +1544,15 @@ export interface WorkflowStep {
   note?: string;
   /** the run's iterations before it */
   started?: number;
+}
+
+/** WorkflowStepParams is one step as the person wants it; what is absent is made from the goal. */
+export interface WorkflowStepParams {
+  goal: string;
+  /** replied, edited, command-ok */
+  check?: string;
+  /** stop, retry, skip */
+  onFail?: string;
+  /** iterations */
+  budget?: number;
 }

@@ -30,6 +30,9 @@ M.methods = {
   "agent/search", -- Searches the index; the result is stored as a RetrievalSet.
   "agent/trace", -- Gives the ToolTrace, UsageReports and raw rounds of a turn or run.
   "agent/outcome", -- Gives a turn's response, decisions and applied diffs.
+  "agent/workflow", -- Gives the checklist of a turn's workflow; without an id the latest.
+  "agent/workflow/edit", -- Replaces the steps of a proposed workflow.
+  "agent/workflow/approve", -- Carries a proposed workflow out, as a new turn in executing mode.
   "agent/edits", -- Lists pending hunks; ranges are in the buffer as it is now.
   "agent/edits/resolve", -- Accepts or rejects hunks.
   "agent/edits/undoReject", -- Brings back the hunks of the last reject that was not undone yet.
@@ -876,6 +879,7 @@ M.notifications = {
 ---@field retrievalSetIds string[]
 ---@field errorType? string
 ---@field failedAt? string
+---@field workflow? agent_lsp.Workflow
 
 --- RestoreParams puts files, the conversation or both back as they stood before a turn, or takes such a restore back.
 ---@class agent_lsp.RestoreParams
@@ -1239,6 +1243,21 @@ M.notifications = {
 ---@field method string rules, model, person
 ---@field steps agent_lsp.WorkflowStep[]
 
+--- WorkflowEditParams replaces the steps of a proposed workflow; without a turn, of the branch's latest.
+---@class agent_lsp.WorkflowEditParams
+---@field sessionId? string absent: the workspace's latest
+---@field branchId? string absent: the session's current
+---@field turnId? string
+---@field steps agent_lsp.WorkflowStepParams[]
+
+--- WorkflowResult is a turn's checklist; Text is it in words.
+---@class agent_lsp.WorkflowResult
+---@field sessionId string
+---@field branchId string
+---@field turnId string
+---@field workflow agent_lsp.Workflow
+---@field text string
+
 --- WorkflowStep is one line of the checklist.
 ---@class agent_lsp.WorkflowStep
 ---@field goal string
@@ -1250,5 +1269,12 @@ M.notifications = {
 ---@field try? integer
 ---@field note? string
 ---@field started? integer the run's iterations before it
+
+--- WorkflowStepParams is one step as the person wants it; what is absent is made from the goal.
+---@class agent_lsp.WorkflowStepParams
+---@field goal string
+---@field check? string replied, edited, command-ok
+---@field onFail? string stop, retry, skip
+---@field budget? integer iterations
 
 return M
