@@ -3,6 +3,7 @@ package rag
 import (
 	"cmp"
 	"context"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,8 +57,11 @@ type history struct {
 type historyView struct {
 	names   []string // of the dictionary; only its first part is read
 	dict    func(string) (uint32, bool)
-	commits []*commit  // newest first
-	paths   [][]uint32 // of each commit's files, under their names of today
+	commits []*commit // newest first
+	paths   [][]int32 // of each commit's files, numbers of files
+	files   []string  // by number: their names of today
+	number  map[string]int32
+	about   fileFacts
 	byWord  map[uint32][]hit
 	byDiff  map[uint32][]diffHit
 	avgLen  float64
@@ -228,6 +232,16 @@ func (h *history) makeView(ids []string) *historyView {
 	}
 	today := map[uint32]uint32{}
 	total := 0
+	dense := map[uint32]int32{}
+	fileNumber := func(name uint32) int32 {
+		n, ok := dense[name]
+		if !ok {
+			n = int32(len(v.files))
+			dense[name] = n
+			v.files = append(v.files, names[name])
+		}
+		return n
+	}
 	for _, id := range ids {
 		c := h.commits[id]
 		if c == nil {
@@ -254,13 +268,54 @@ func (h *history) makeView(ids []string) *historyView {
 		if int(ci) < historyDiffs {
 			v.diffs++
 		}
-		v.paths = append(v.paths, paths)
+		numbers := make([]int32, len(paths))
+		for i, p := range paths {
+			numbers[i] = fileNumber(p)
+		}
+		v.paths = append(v.paths, numbers)
 		for _, w := range c.words {
 			v.byWord[w.term] = append(v.byWord[w.term], hit{ci, w.n})
 		}
 	}
 	v.avgLen = float64(total)/float64(len(v.commits)+1) + 1
+	v.number = make(map[string]int32, len(v.files))
+	for n, p := range v.files {
+		v.number[p] = int32(n)
+	}
+	v.about = v.facts()
 	return v
+}
+
+// fileFacts is what the history says of files whatever the query, by number.
+type fileFacts struct {
+	recent, freq, burst, length []float64
+	avgLength                   float64 // of the messages about a file, in terms
+}
+
+func (v *historyView) facts() fileFacts {
+	n := len(v.files)
+	f := fileFacts{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), 1}
+	var order []int32 // of first sight: sums must not follow a map's order
+	for ci, paths := range v.paths {
+		if len(paths) == 0 || len(paths) > knnFiles {
+			continue
+		}
+		fade := math.Exp(-float64(ci) / recentCommits)
+		share := 1 / math.Sqrt(float64(len(paths)))
+		for _, p := range paths {
+			if f.freq[p] == 0 {
+				order = append(order, p)
+			}
+			f.length[p] += float64(v.commits[ci].length)
+			f.recent[p] += fade
+			f.freq[p]++
+			f.burst[p] += share * math.Exp(-float64(ci)/burstCommits)
+		}
+	}
+	for _, p := range order {
+		f.avgLength += f.length[p] / float64(len(order)+1)
+	}
+	return f
 }
 
 // current is the view to query, or nil.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Limits and shapes of the history rankers.
@@ -15,18 +16,19 @@ const (
 	recentCommits = 400 // how far back "recent" fades
 	msgK1, msgB   = 1.2, 0.5
 
-	burstCommits  = 12 // how far back a run of changes to the same files fades
-	expandCommits = 8  // similar commits whose changes lend words
-	expandTerms   = 24
+	burstCommits     = 12 // how far back a run of changes to the same files fades
+	translateCommits = 60 // commits with a word that are looked at, the newest
+	expandCommits    = 8  // similar commits whose changes lend words
+	expandTerms      = 24
 )
 
-// histScores is what past commits say, by path of today.
+// histScores is what past commits say about a query; by number of the file, and nil
+// where there is no history.
 type histScores struct {
-	knn, field, diff    map[string]float64
-	recent, freq, burst map[string]float64
-	near                []nearCommit // most similar first
-	expand              []queryTerm  // what similar commits changed, by term
-	translate           []queryTerm
+	knn, field []float64
+	near       []nearCommit // most similar first
+	expand     []queryTerm  // what similar commits changed, by term
+	translate  []queryTerm
 }
 
 type nearCommit struct {
@@ -35,11 +37,11 @@ type nearCommit struct {
 }
 
 func scoreHistory(v *historyView, terms []queryTerm) *histScores {
-	out := &histScores{knn: map[string]float64{}, field: map[string]float64{},
-		recent: map[string]float64{}, freq: map[string]float64{}, burst: map[string]float64{}}
+	out := &histScores{}
 	if v == nil || len(v.commits) == 0 {
 		return out
 	}
+	out.knn, out.field = make([]float64, len(v.files)), make([]float64, len(v.files))
 	sims, matched := v.messages(terms)
 	v.nearest(out, sims)
 	v.byMessage(out, terms, matched)
@@ -92,56 +94,47 @@ func (v *historyView) nearest(out *histScores, sims []float64) {
 		out.near = append(out.near, nearCommit{i, sim})
 		g := math.Pow(sim, knnPower) / math.Sqrt(float64(len(v.paths[i]))) * math.Min(1, top/knnFull)
 		for _, p := range v.paths[i] {
-			out.knn[v.names[p]] += g
+			out.knn[p] += g
 		}
 	}
 }
 
 // byMessage takes all messages of a file's commits for one text about it.
 func (v *historyView) byMessage(out *histScores, terms []queryTerm, matched [][]int) {
-	type text struct {
-		tf     []float64
-		length float64
-	}
-	texts := map[uint32]*text{}
-	var order []uint32 // of first sight: sums must not follow a map's order
-	for ci, paths := range v.paths {
-		if len(paths) == 0 || len(paths) > knnFiles {
+	row := make([]int32, len(v.files)) // 1 + where the file's counts begin, in tf
+	var order []int32
+	var tf []float64
+	for ci, js := range matched {
+		paths := v.paths[ci]
+		if len(js) == 0 || len(paths) == 0 || len(paths) > knnFiles {
 			continue
 		}
-		fade := math.Exp(-float64(ci) / recentCommits)
 		share := 1 / math.Sqrt(float64(len(paths)))
 		for _, p := range paths {
-			x := texts[p]
-			if x == nil {
-				x = &text{tf: make([]float64, len(terms))}
-				texts[p] = x
+			if row[p] == 0 {
+				row[p] = int32(len(tf)) + 1
+				tf = append(tf, make([]float64, len(terms))...)
 				order = append(order, p)
 			}
-			x.length += float64(v.commits[ci].length)
-			out.recent[v.names[p]] += fade
-			out.freq[v.names[p]]++
-			out.burst[v.names[p]] += share * math.Exp(-float64(ci)/burstCommits)
-			for _, j := range matched[ci] {
-				x.tf[j] += share
+			for _, j := range js {
+				tf[int(row[p])-1+j] += share
 			}
 		}
-	}
-	avg := 1.0
-	for _, p := range order {
-		avg += texts[p].length / float64(len(order)+1)
 	}
 	n := float64(len(v.commits))
+	weight := make([]float64, len(terms))
+	for j, q := range terms {
+		if t, ok := v.dict(q.text); ok {
+			weight[j] = q.weight * idf(n, float64(len(v.byWord[t])))
+		}
+	}
 	for _, p := range order {
-		s := 0.0
-		for j, tf := range texts[p].tf {
-			if tf > 0 {
-				t, _ := v.dict(terms[j].text)
-				w := terms[j].weight * idf(n, float64(len(v.byWord[t])))
-				s += w * tf * (msgK1 + 1) / (tf + msgK1*(1-msgB+msgB*texts[p].length/avg))
+		long := msgK1 * (1 - msgB + msgB*v.about.length[p]/v.about.avgLength)
+		for j, x := range tf[row[p]-1 : int(row[p])-1+len(terms)] {
+			if x > 0 {
+				out.field[p] += weight[j] * x * (msgK1 + 1) / (x + long)
 			}
 		}
-		out.field[v.names[p]] = s
 	}
 }
 
@@ -187,57 +180,91 @@ func (v *historyView) translation(out *histScores, terms []queryTerm) {
 		known[q.text] = true
 	}
 	n := float64(v.diffs)
-	sum := map[uint32]float64{}
+	w := wordScratch.Get().(*wordSums)
+	defer wordScratch.Put(w)
+	w.begin(len(v.names))
 	for _, q := range terms {
-		t, ok := v.dict(q.text)
-		if !ok {
-			continue
-		}
-		hits := v.byWord[t]
-		count := map[uint32]float64{}
-		commits := 0.0
-		for _, h := range hits {
-			if int(h.commit) >= v.diffs || len(v.commits[h.commit].files) > coMaxFiles {
-				continue
-			}
-			commits++
-			seen := map[uint32]bool{}
-			for _, f := range v.commits[h.commit].files {
-				for _, x := range f.terms {
-					if !seen[x] {
-						seen[x] = true
-						count[x]++
-					}
-				}
-			}
-			if commits >= 60 {
-				break
-			}
-		}
-		if commits < 2 {
-			continue
-		}
-		w := q.weight * idf(float64(len(v.commits)), float64(len(hits)))
-		for x, c := range count {
-			if c < 2 {
-				continue
-			}
-			df := float64(len(v.byDiff[x]))
-			lift := math.Log((c / commits) / (df / (n + 1)))
-			if lift > 1 {
-				sum[x] += w * lift * c / (c + 3)
-			}
+		if t, ok := v.dict(q.text); ok {
+			hits := v.byWord[t]
+			v.translated(w, hits, q.weight*idf(float64(len(v.commits)), float64(len(hits))), n)
 		}
 	}
-	for x, s := range sum {
+	for _, x := range w.summed {
 		if name := v.names[x]; !known[name] && !stopWords[name] {
-			out.translate = append(out.translate, queryTerm{name, s, name[0] == wholeMark})
+			out.translate = append(out.translate, queryTerm{name, w.sum[x], name[0] == wholeMark})
 		}
 	}
 	slices.SortFunc(out.translate, func(a, b queryTerm) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.text, b.text))
 	})
 	out.translate = out.translate[:min(len(out.translate), expandTerms)]
+}
+
+// wordSums is the space of one translation, by number of the word. The numbers that
+// are in use are listed, so that clearing costs no more than filling.
+type wordSums struct {
+	sum    []float64
+	count  []int32  // commits that changed the word
+	seen   []uint32 // the last commit that was counted
+	commit uint32
+	summed []uint32
+}
+
+var wordScratch = sync.Pool{New: func() any { return new(wordSums) }}
+
+func (w *wordSums) begin(words int) {
+	for _, x := range w.summed {
+		w.sum[x] = 0
+	}
+	w.summed = w.summed[:0]
+	if len(w.sum) < words {
+		*w = wordSums{sum: make([]float64, words), count: make([]int32, words), seen: make([]uint32, words)}
+	}
+}
+
+// translated adds the words that go with one word of messages, which these are hits of.
+func (v *historyView) translated(w *wordSums, hits []hit, weight, n float64) {
+	commits := 0.0
+	var words []uint32
+	for _, h := range hits {
+		if int(h.commit) >= v.diffs || len(v.commits[h.commit].files) > coMaxFiles {
+			continue
+		}
+		commits++
+		if w.commit++; w.commit == 0 { // after four milliards of them the marks begin anew
+			clear(w.seen)
+			w.commit = 1
+		}
+		for _, f := range v.commits[h.commit].files {
+			for _, x := range f.terms {
+				if w.seen[x] == w.commit {
+					continue
+				}
+				w.seen[x] = w.commit
+				if w.count[x] == 0 {
+					words = append(words, x)
+				}
+				w.count[x]++
+			}
+		}
+		if commits >= translateCommits {
+			break
+		}
+	}
+	for _, x := range words {
+		c := float64(w.count[x])
+		w.count[x] = 0
+		if c < 2 || commits < 2 {
+			continue
+		}
+		df := float64(len(v.byDiff[x]))
+		if lift := math.Log((c / commits) / (df / (n + 1))); lift > 1 {
+			if w.sum[x] == 0 {
+				w.summed = append(w.summed, x)
+			}
+			w.sum[x] += weight * lift * c / (c + 3)
+		}
+	}
 }
 
 // Limits of co-change.
@@ -247,21 +274,26 @@ const (
 	coLone     = .3 // what a commit that says nothing of company counts
 )
 
-// cochange says how often files were changed together with the seeds.
-func (v *historyView) cochange(seed map[string]float64) map[string]float64 {
-	out := map[string]float64{}
+// cochange says how often files were changed together with the seeds, by number.
+func (v *historyView) cochange(seed map[string]float64) []float64 {
 	if v == nil {
-		return out
+		return nil
 	}
-	seen := map[string]float64{} // commits of each seed
+	out, seeds := make([]float64, len(v.files)), make([]float64, len(v.files))
+	for p, s := range seed {
+		if n, ok := v.number[p]; ok {
+			seeds[n] = s
+		}
+	}
+	seen := make([]float64, len(v.files)) // commits of each seed
 	for _, paths := range v.paths {
 		w := 1.0
 		if len(paths) < 2 || len(paths) > coMaxFiles {
 			w = coLone
 		}
 		for _, p := range paths {
-			if name := v.names[p]; seed[name] > 0 {
-				seen[name] += w
+			if seeds[p] > 0 {
+				seen[p] += w
 			}
 		}
 	}
@@ -270,13 +302,12 @@ func (v *historyView) cochange(seed map[string]float64) map[string]float64 {
 			continue
 		}
 		for _, p := range paths {
-			s := seed[v.names[p]]
-			if s == 0 {
+			if seeds[p] == 0 {
 				continue
 			}
 			for _, q := range paths {
 				if q != p {
-					out[v.names[q]] += s / (seen[v.names[p]] + coPrior)
+					out[q] += seeds[p] / (seen[p] + coPrior)
 				}
 			}
 		}

@@ -97,7 +97,6 @@ var scaled = []feature{featChunk, featDir, featBase, featSymbol, featDefinition,
 // fill computes all features.
 func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 	t, lex := k.t, k.lex
-	k.hist = scoreHistory(k.view, p.terms)
 	for f := range k.x {
 		k.x[f] = make([]float64, len(t.sorted))
 	}
@@ -105,6 +104,7 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 	// A question that says nothing findable ("what is this?") is about the whole.
 	vague := !slices.ContainsFunc(lex.terms, func(s termStat) bool { return s.df > 0 })
 	asksTests := slices.ContainsFunc(p.terms, func(q queryTerm) bool { return q.text == "test" || q.text == "spec" })
+	past := k.pastNumbers()
 	for i, e := range t.sorted {
 		x := func(f feature, v float64) { k.x[f][i] = v }
 		x(featChunk, lex.best[e.id])
@@ -118,11 +118,16 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 		x(featSymbol, lex.symDef[e.id])
 		x(featDefinition, lex.symKey[e.id])
 		x(featMention, lex.code[e.id])
-		x(featKNN, k.hist.knn[e.path])
-		x(featField, k.hist.field[e.path])
-		x(featRecent, math.Log1p(k.hist.recent[e.path]))
-		x(featBurst, k.hist.burst[e.path])
-		x(featFreq, math.Log1p(k.hist.freq[e.path]))
+		known := false
+		if n := past[i]; n >= 0 {
+			about := &k.view.about
+			x(featKNN, k.hist.knn[n])
+			x(featField, k.hist.field[n])
+			x(featRecent, math.Log1p(about.recent[n]))
+			x(featBurst, about.burst[n])
+			x(featFreq, math.Log1p(about.freq[n]))
+			known = about.freq[n] > 0
+		}
 		x(featSize, math.Log1p(float64(e.tokens))/12)
 		if e.test {
 			x(featTest, 1)
@@ -130,7 +135,7 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 				x(featTestAsked, 1)
 			}
 		}
-		if k.hist.freq[e.path] == 0 {
+		if !known {
 			x(featNew, 1)
 		}
 	}
@@ -138,13 +143,27 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 		k.scale(f)
 	}
 	k.firstStage()
-	k.companions(k.view)
+	k.companions(k.view, past)
 	for _, f := range []func(*lexReader) error{k.references, k.expanded, k.translated} {
 		if err := f(r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pastNumbers gives each file's number in the history, by position; -1 for none.
+func (k *ranking) pastNumbers() []int32 {
+	out := make([]int32, len(k.t.sorted))
+	for i, e := range k.t.sorted {
+		out[i] = -1
+		if k.view != nil {
+			if n, ok := k.view.number[e.path]; ok && len(k.hist.knn) > 0 {
+				out[i] = n
+			}
+		}
+	}
+	return out
 }
 
 // scale divides by the best source file's value; others get no more than it.
@@ -250,7 +269,7 @@ func byScore(s []float64) []int {
 }
 
 // companions fills the features that look from the best files to others.
-func (k *ranking) companions(v *historyView) {
+func (k *ranking) companions(v *historyView, past []int32) {
 	if len(k.order) == 0 || k.first[k.order[0]] <= 0 {
 		return
 	}
@@ -277,7 +296,9 @@ func (k *ranking) companions(v *historyView) {
 			side = 0
 		}
 		k.x[featPair][i] = stems[e.stem][side]
-		k.x[featCochange][i] = co[e.path]
+		if n := past[i]; n >= 0 {
+			k.x[featCochange][i] = co[n]
+		}
 	}
 	k.scale(featCochange)
 }

@@ -232,7 +232,7 @@ func (v *historyView) touched(near []nearCommit, path string) lineTerms {
 	if v == nil {
 		return m
 	}
-	p, ok := v.dict(path)
+	p, ok := v.number[path]
 	if !ok {
 		return m
 	}
