@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash"
+	"slices"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -43,6 +44,14 @@ func (c *Client) params(req model.Request) (p sdk.MessageNewParams, print string
 		if m.CacheBreak {
 			b.marks++
 		}
+	}
+	// The plan marks what stays; what is new in this request is what the next one
+	// of the same run begins with, and is worth remembering too.
+	last := len(req.Messages) - 1
+	if b.marks > 0 && last > 0 && !req.Messages[last].CacheBreak {
+		req.Messages = slices.Clone(req.Messages)
+		req.Messages[last].CacheBreak = true
+		b.marks++
 	}
 	for i, m := range req.Messages {
 		if m.Role == model.RoleSystem && i == 0 {
