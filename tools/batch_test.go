@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -168,17 +169,54 @@ func TestBatchBash(t *testing.T) {
 	s, root := newShell(t)
 	reg := tools.NewRegistry(tools.Builtin()...)
 	env := tools.Env{Root: root, Files: toolstest.New(nil), Shell: s}
-	run := func(ctx context.Context, _ int) tools.Result {
-		return reg.Run(ctx, env, "bash", []byte(`{"command":"sleep 1; echo ok"}`))
+	bash := func(ctx context.Context, line string) tools.Result {
+		args, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Error(err)
+		}
+		return reg.Run(ctx, env, "bash", args)
 	}
+	four := make([]tools.Call, 4)
 	start := time.Now()
-	for i, r := range tools.Batch(context.Background(), make([]tools.Call, 4), run) {
-		if r.Status != tools.StatusOK || r.Text != "ok\n" {
-			t.Errorf("call %d: %+v", i, r)
+	for i, r := range tools.Batch(context.Background(), four, func(ctx context.Context, i int) tools.Result {
+		return bash(ctx, fmt.Sprintf("sleep 1; echo call %d", i))
+	}) {
+		if want := fmt.Sprintf("call %d\n", i); r.Status != tools.StatusOK || r.Text != want {
+			t.Errorf("result %d: %+v", i, r)
 		}
 	}
-	if took := time.Since(start); took > 3*time.Second {
+	took := time.Since(start)
+	t.Logf("four commands of one second took %s", took.Round(time.Millisecond))
+	if took > 3*time.Second {
 		t.Errorf("four commands of a second took %s", took)
+	}
+	// A cancel stops all of them, at once, and leaves none running.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var markers []string
+	lines := make([]string, len(four))
+	for i := range lines {
+		line, marker := mark("sleep %s")
+		lines[i] = line
+		markers = append(markers, marker)
+	}
+	go func() {
+		for _, m := range markers {
+			waitFor(t, "the command to start", func() bool { return len(alive(t, m)) > 0 })
+		}
+		start = time.Now()
+		cancel()
+	}()
+	for i, r := range tools.Batch(ctx, four, func(ctx context.Context, i int) tools.Result { return bash(ctx, lines[i]) }) {
+		if r.Status != tools.StatusCancelled {
+			t.Errorf("result %d after a cancel: %+v", i, r)
+		}
+	}
+	t.Logf("a cancel stopped four commands in %s", time.Since(start).Round(time.Millisecond))
+	for _, m := range markers {
+		if left := alive(t, m); len(left) > 0 {
+			t.Errorf("still running: %v", left)
+		}
 	}
 	calls := []tools.Call{{Name: "write", Path: "f"}, {Name: "bash"}}
 	got := tools.Batch(context.Background(), calls, func(ctx context.Context, i int) tools.Result {
