@@ -184,7 +184,7 @@ func (f *file) worthKeeping() bool { return f.known && !(f.state.Plain() && f.li
 // else the disk.
 func (l *Ledger) sync(f *file) error {
 	l.mu.Lock()
-	doc, open := l.ws.Doc(f.place)
+	doc, open := l.buffer(f.place)
 	l.mu.Unlock()
 	var disk workspace.DiskFile
 	var err error
@@ -217,11 +217,19 @@ func (l *Ledger) sync(f *file) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if again, still := l.ws.Doc(f.place); still != open || again.Version != doc.Version || again.URI != doc.URI {
+	if again, still := l.buffer(f.place); still != open || again.Version != doc.Version || again.URI != doc.URI {
 		f.stale = true // it moved meanwhile: the next round sees it
 	}
 	f.take(now, exists)
 	return nil
+}
+
+// buffer is the open document of a place. One without unsaved changes, in an
+// editor that takes no edits, doesn't count: what the agent writes is on disk,
+// and the buffer is only what was there before. mu must be held.
+func (l *Ledger) buffer(p workspace.Place) (workspace.Doc, bool) {
+	doc, open := l.ws.Doc(p)
+	return doc, open && (l.editor != nil || doc.Dirty())
 }
 
 // deletedUnder says that a buffer still shows what the agent has deleted from

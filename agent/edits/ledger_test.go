@@ -349,6 +349,35 @@ func TestEditorSaysNo(t *testing.T) {
 	}
 }
 
+// TestEditorWithoutEdits: a client that opens documents and takes no edits gets
+// them on disk, one after the other, and what it types is taken in all the same.
+func TestEditorWithoutEdits(t *testing.T) {
+	r := newRig(t, map[string]string{"a.go": abc})
+	r.editor.Open(r.abs("a.go"))
+	r.l.SetEditor(nil, "")
+	r.mustChange("t1", edits.ModeReview, "a.go", "b\n", "B\n")
+	a := r.mustChange("t1", edits.ModeReview, "a.go", "e\n", "E\n")
+	r.eq("disk", r.disk("a.go"), "a\nB\nc\nd\nE\nf\n")
+	r.eq("hunks", r.hunks(), `a.go:1-2 "b\n"→"B\n" pending; a.go:4-5 "e\n"→"E\n" pending`)
+	r.resolve(edits.ResolveRequest{HunkIDs: a.HunkIDs, Decision: edits.Reject})
+	r.eq("disk", r.disk("a.go"), "a\nB\nc\nd\ne\nf\n")
+	// It loads the file anew, as editors do, and goes on.
+	if err := r.editor.Edit(r.abs("a.go"), text.Diff(abc, r.disk("a.go"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.editor.Save(r.abs("a.go")); err != nil {
+		t.Fatal(err)
+	}
+	r.typeAfter("a.go", "d\n", "typed\n")
+	r.eq("hunks", r.hunks(), `a.go:1-2 "b\n"→"B\n" pending`)
+	if _, err := r.change("t2", edits.ModeReview, "a.go", "f\n", "F\n"); err == nil || !strings.Contains(err.Error(), "unsaved changes") {
+		t.Errorf("an edit under unsaved changes: %v", err)
+	}
+	if s := r.current("a.go"); !strings.Contains(s, "typed\n") {
+		t.Errorf("the agent sees %q", s)
+	}
+}
+
 func TestAskMode(t *testing.T) {
 	r := newRig(t, map[string]string{"a.go": abc})
 	a := r.mustChange("t1", edits.ModeAsk, "a.go", "b\n", "B\n")
