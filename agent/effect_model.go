@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/cycle"
@@ -81,6 +82,10 @@ type streaming struct {
 	n     int    // text items so far
 	held  bool   // a reply that may only ask for tools is not shown until it is clear that it does not
 
+	// mu guards what follows: a provider that falls silent must not hold back
+	// what it has said, so a timer flushes too.
+	mu              sync.Mutex
+	timer           *time.Timer      // runs while something is pending
 	kind            cycle.OutputKind // of the open item
 	pending         strings.Builder  // not yet in the log
 	last            time.Time
@@ -124,14 +129,20 @@ func (s *streaming) add(kind cycle.OutputKind, text string) {
 		}
 		s.held, text = false, s.text.String()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if kind != s.kind {
-		s.flush()
+		s.put()
 		s.kind = kind
 		s.n++
 	}
 	s.pending.WriteString(text)
-	if time.Since(s.last) >= s.t.e.world.pace() {
-		s.flush()
+	pace := s.t.e.world.pace()
+	switch since := time.Since(s.last); {
+	case since >= pace:
+		s.put()
+	case s.timer == nil:
+		s.timer = time.AfterFunc(pace-since, s.flush)
 	}
 }
 
@@ -144,6 +155,17 @@ func (s *streaming) release() {
 }
 
 func (s *streaming) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put()
+}
+
+// put writes down what is pending; mu is held.
+func (s *streaming) put() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
 	if s.pending.Len() == 0 {
 		return
 	}
