@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,4 +137,41 @@ func (g *rig) log() []cycle.Event {
 		out = append(out, stored.Event)
 	}
 	return out
+}
+
+// What a model wants back with its reply, it gets back with that reply, in
+// every later request and after a restart of the engine.
+func TestCarryGoesBack(t *testing.T) {
+	const signed = `{"signature":"c2ln"}`
+	var requests []model.Request
+	fake := model.Func(func(_ context.Context, req model.Request) iter.Seq2[model.Delta, error] {
+		requests = append(requests, req)
+		n := len(requests)
+		return func(yield func(model.Delta, error) bool) {
+			done := &model.Done{Finish: model.FinishStop, Usage: model.Usage{Input: 10, Output: 5, Reported: true}}
+			if n == 1 {
+				done.Finish, done.Carry, done.Calls = model.FinishCalls, json.RawMessage(signed), []model.Call{call(1, "read", `{"path":"a.go"}`)}
+			}
+			_ = yield(model.Delta{Text: fmt.Sprint("reply ", n)}, nil) && yield(model.Delta{Done: done}, nil)
+		}
+	})
+	g := newRig(t, nil, func(g *rig) { g.server = fake })
+	g.ended(g.submit(SubmitParams{Input: "read the code in a.go"}).TurnID)
+	g.restart()
+	g.open(nil)
+	g.ended(g.submit(SubmitParams{Input: "and the code in b.go"}).TurnID)
+	if len(requests) != 3 {
+		t.Fatalf("%d requests", len(requests))
+	}
+	for i, req := range requests[1:] {
+		var got []string
+		for _, m := range req.Messages {
+			if m.Role == model.RoleAssistant {
+				got = append(got, m.Text+string(m.Carry))
+			}
+		}
+		if want := []string{"reply 1" + signed, "reply 2"}[:i+1]; !slices.Equal(got, want) {
+			t.Errorf("request %d: %q, want %q", i+2, got, want)
+		}
+	}
 }
