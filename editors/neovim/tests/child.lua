@@ -71,8 +71,8 @@ function M.new(size)
   end
 
   --- Waits until a Lua expression is true in the child.
-  function self.wait(expr, what)
-    local deadline = vim.uv.hrtime() + M.WAIT_MS * 1e6
+  function self.wait(expr, what, ms)
+    local deadline = vim.uv.hrtime() + (ms or M.WAIT_MS) * 1e6
     repeat
       if child.lua_get(expr) == true then
         return
@@ -120,8 +120,8 @@ function M.new(size)
     self.wait([[require("agent-lsp").status().state == "idle" and require("agent-lsp.client").current ~= nil and require("agent-lsp.client").current.ready]])
   end
 
-  function self.state(word)
-    self.wait(("require('agent-lsp').status().state == %q"):format(word))
+  function self.state(word, ms)
+    self.wait(("require('agent-lsp').status().state == %q"):format(word), nil, ms)
   end
 
   function self.pending(n)
