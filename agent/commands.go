@@ -70,7 +70,12 @@ func (e *Engine) command(ctx context.Context, s *session, t *timeline, p *Submit
 		return nil, &Error{Code: CodeBadRequest, Message: fmt.Sprintf("%s is no command", word), Hint: "did you mean " + e.nearestCommand(word) + "? /help lists them all"}
 	}
 	arg := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(p.Input), word))
+	was := e.branchNow(s)
 	answer, err := list[i].run(e, ctx, s, t, arg)
+	branch := t.branch
+	if now := e.branchNow(s); now != was { // the command switched: who asked goes along
+		branch = now
+	}
 	ok := err == nil
 	if err != nil {
 		answer = err.Error()
@@ -85,7 +90,14 @@ func (e *Engine) command(ctx context.Context, s *session, t *timeline, p *Submit
 	if !ok {
 		res.Error = answer
 	}
-	return &SubmitResult{SessionID: s.row.ID, BranchID: t.branch, Kind: "direct", Response: res}, nil
+	return &SubmitResult{SessionID: s.row.ID, BranchID: branch, Kind: "direct", Response: res}, nil
+}
+
+// branchNow is the session's current branch.
+func (e *Engine) branchNow(s *session) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return s.row.Branch
 }
 
 // nearestCommand is the command with the smallest edit distance.

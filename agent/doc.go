@@ -8,6 +8,8 @@
 // publishes the change and starts the effects: prepare (retrieve and plan),
 // call the model, run the tools. The outcomes come back as inputs.
 //
+// After edits it tells the model what they broke (verify.go).
+//
 // # What it doesn't do
 //
 // It has no policy of its own about what may happen next (cycle/run), about

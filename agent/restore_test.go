@@ -137,6 +137,10 @@ func TestUndoCommand(t *testing.T) {
 	if h, _ := g.engine.Edits(context.Background(), &EditsParams{}); len(h.Hunks) != 1 {
 		t.Errorf("hunks: %+v", h)
 	}
+	r := g.submit(SubmitParams{Input: "/undo conversation"})
+	if r.BranchID == "main" || r.BranchID != g.branchNow() || !strings.Contains(r.Response.Content, "the conversation goes on from before its last 1 turn") {
+		t.Errorf("/undo conversation: %+v, %+v", r, r.Response)
+	}
 	g.write("a.go", "package a\n\n// by hand\n")
 	say("/undo", "left alone a.go: it was changed after the agent's last edit")
 }

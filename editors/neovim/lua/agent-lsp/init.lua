@@ -149,6 +149,8 @@ function M.submit(input, opts)
       if s.id ~= r.sessionId then
         s.answers = s.id and {} or s.answers
         s:load({ sessionId = r.sessionId })
+      elseif r.response and s.branch and s.branch ~= r.branchId then -- a command switched the branch
+        s:load({ sessionId = r.sessionId, branchId = r.branchId })
       end
     end
     if opts.done then
