@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/run"
@@ -313,20 +314,28 @@ func traceRoutes(list []cycle.Routed) []TraceRoute {
 	return out
 }
 
-var categoryWord = regexp.MustCompile(`(?i)\b(read|search|write|shell|web|conversational_only)\b`)
-
-// categoriesIn reads a router's answer, however it is dressed up: nil when it
-// names none.
+// categoriesIn reads a router's answer: the JSON that it was asked for, with or
+// without words around it, or the bare names. Prose narrows nothing, for "I will
+// read the file first" says nothing of what else is needed: nil.
 func categoriesIn(reply string) []string {
 	if i := strings.LastIndex(reply, "</think>"); i >= 0 {
-		reply = reply[i:]
+		reply = reply[i+len("</think>"):]
 	}
+	var said struct{ Categories []string }
+	names := strings.FieldsFunc(reply, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) })
 	if i, j := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}'); i >= 0 && j > i {
-		reply = reply[i : j+1]
+		if json.Unmarshal([]byte(reply[i:j+1]), &said) != nil {
+			return nil
+		}
+		names = said.Categories
 	}
 	found := map[string]bool{}
-	for _, w := range categoryWord.FindAllString(reply, -1) {
-		found[strings.ToLower(w)] = true
+	for _, n := range names {
+		n = strings.ToLower(strings.TrimSpace(n))
+		if n != strings.ToLower(cycle.RouteChat) && !slices.Contains(allCategories, tools.Category(n)) {
+			return nil
+		}
+		found[n] = true
 	}
 	if found[strings.ToLower(cycle.RouteChat)] && len(found) == 1 {
 		return []string{cycle.RouteChat}

@@ -159,7 +159,12 @@ func TestCategoriesIn(t *testing.T) {
 		`Sure! {"categories": ["SHELL"]}`:                      "read shell",
 		"<think>write?</think>\n{\"categories\":[\"search\"]}": "search",
 		`{"categories":["conversational_only","read"]}`:        "read",
-		"I don't know": "",
+		"read, SEARCH":                        "read search",
+		"I don't know":                        "",
+		"I will read the file first.":         "",
+		`{"categories":["read","telepathy"]}`: "",
+		`{"categories":"read"}`:               "",
+		"":                                    "",
 	} {
 		if got := strings.Join(categoriesIn(in), " "); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
