@@ -657,6 +657,36 @@ type ScratchpadResult struct {
 	Lines  int    `json:"lines"` // in all
 }
 
+// MemoryResult is the durable notes, oldest first.
+type MemoryResult struct {
+	On    bool         `json:"on"` // false: switched off in the settings; nothing is used or added
+	Notes []MemoryNote `json:"notes"`
+}
+
+// MemoryNote is one note with the turn that it is from.
+type MemoryNote struct {
+	ID        string `json:"id"`
+	Kind      string `json:"kind"` // fact, decision, preference
+	Text      string `json:"text"`
+	SessionID string `json:"sessionId,omitempty"`
+	TurnID    string `json:"turnId,omitempty"`
+	BranchID  string `json:"branchId,omitempty"` // set: it holds on that branch of that session only
+	Time      string `json:"time"`               // RFC 3339
+}
+
+// MemoryEditParams changes a note; without an id it adds one.
+type MemoryEditParams struct {
+	ID   string `json:"id,omitempty"`
+	Text string `json:"text"`
+	Kind string `json:"kind,omitempty"`
+}
+
+// MemoryForgetParams forgets one note, or all.
+type MemoryForgetParams struct {
+	ID  string `json:"id,omitempty"`
+	All bool   `json:"all,omitempty"`
+}
+
 // ModelInfo says of a model whether it can be used, and why not.
 type ModelInfo struct {
 	Name          string `json:"name"` // provider/name

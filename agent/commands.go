@@ -37,6 +37,7 @@ func stateCommands() []stateCommand {
 		{"/new", "[title]", "begin a new session", (*Engine).cmdNew},
 		{"/cost", "", "tokens and money of this session", (*Engine).cmdCost},
 		{"/workflow", "[edit 2 text|add text|drop 2|approve]", "the checklist of the last workflow; change or approve a proposed one", (*Engine).cmdWorkflow},
+		{"/memory", "[add text|forget ID|forget all]", "what is remembered between turns; add or forget a note", (*Engine).cmdMemory},
 		{"/pin", "[path[:10-20]|-path]", "show what is pinned; keep a file or lines of it in every plan, or no longer", (*Engine).cmdPin},
 		{"/trust", "[on|off]", "whether AGENTS.md, commands and skills of this workspace are followed", (*Engine).cmdTrust},
 	}

@@ -43,6 +43,7 @@ const (
 	prioPerson    = 95.0 // the person's own words, of whatever turn
 	prioSummary   = 92.0 // what stands for the history that left
 	prioCurrent   = 90.0 // what was done in this turn
+	prioMemory    = 80.0 // what the person said to remember
 	prioAttached  = 88.0 // what the person put beside their message
 	prioFocus     = 70.0 // what the person is looking at
 	prioRetrieval = 60.0 // evidence for this turn
@@ -70,6 +71,7 @@ type gathered struct {
 	pinned       []pinnedText
 	evidence     map[string][]snippet  // by RetrievalSetID
 	attachments  map[string][]attached // by message id
+	memory       []remembered
 	tokens       func(string) int
 	now          int    // index of the current turn
 	retrieval    string // the current turn's set, when the log does not have it yet
@@ -107,6 +109,7 @@ func pieces(t *transcript, g gathered) []piece {
 				p.Item = PlanItem{Label: pin.label, URI: pin.uri, StartLine: pin.start, EndLine: pin.end, Pinned: true}
 			}))
 	}
+	out = append(out, g.memoryPieces()...)
 	out = append(out, g.summaries(t)...)
 	for i := range t.turns {
 		out = append(out, g.evidenceOf(t, i)...)
@@ -265,6 +268,12 @@ func (g gathered) entryPieces(t *transcript, x *entry) []piece {
 				p.ref = c.result.Ref
 			}
 			p.Item.Label = c.tool + " " + c.title
+		}))
+	}
+	if text := reflections(x.calls); text != "" {
+		out = append(out, g.make("reflection:"+x.id, contextplan.Reflection, seq+1+len(x.calls), model.RoleUser, text, func(p *piece) {
+			p.Candidate.Priority = g.historyPriority(x.turn)
+			p.Item.Label = "reflection on " + x.calls[0].tool
 		}))
 	}
 	if len(out) > 1 {

@@ -68,6 +68,9 @@ func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
 	if err == nil && fx.First {
 		err = t.planWorkflow(ctx, fx.Run)
 	}
+	if err == nil && !fx.First {
+		err = t.writeLedger(ctx, fx.Run.TurnID, fx.Run.ID)
+	}
 	var around surroundings
 	if err == nil {
 		around, err = t.e.world.surroundings(ctx, t, fx.Run)
@@ -256,7 +259,7 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, around surrounding
 	record := planRecord{SessionID: t.session, BranchID: t.branch, TurnID: r.TurnID, RunID: r.ID, Model: around.Model, Call: r.Calls + 1, ToolTokens: around.ToolTokens,
 		Input: contextplan.Input{Budget: contextplan.Budget{ContextWindow: around.Window, ReserveOutput: around.Reserve + around.ToolTokens}}}
 	g := gathered{system: around.System, tokens: around.counter(), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, evidence: map[string][]snippet{},
-		prompt: record.Input.Budget.Prompt(), compacted: compacted, pinned: fromPinned(around.Pinned), attachments: around.Attached}
+		prompt: record.Input.Budget.Prompt(), compacted: compacted, pinned: fromPinned(around.Pinned), attachments: around.Attached, memory: around.Memory}
 	for _, in := range around.Instructions {
 		g.instructions = append(g.instructions, instruction{in.Path, in.Text})
 	}

@@ -118,7 +118,9 @@ type Engine struct {
 	verdicts  map[string]int // by session: the last verdict that its model was told
 	roots     []string
 	routes    map[string][]string // what the router said, by model and input
-	fetch     tools.Tool          // for mentioned addresses, where the model has no such tool
+	memoryMu  sync.Mutex
+	memory    memory     // the workspace's notes
+	fetch     tools.Tool // for mentioned addresses, where the model has no such tool
 	effective Settings
 	sources   map[string]string // of the settings
 }
@@ -146,6 +148,7 @@ func New(p Parts) *Engine {
 		e.world = live{e}
 	}
 	e.addTools()
+	e.loadMemory(ctx)
 	return e
 }
 

@@ -322,6 +322,10 @@ func (t *timeline) finish(fx run.Finish) {
 			chunk.Type, chunk.Error = "error", res.Error
 		}
 		e.each(func(c Client) { c.Stream(chunk) })
+		if res.Success { // derived things, behind the answer; Close waits for them
+			t.ingest(context.WithoutCancel(e.base), x)
+			t.nameSession(e.base, fx.Run, x)
+		}
 	}()
 }
 

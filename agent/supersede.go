@@ -54,7 +54,7 @@ func supersede(t *transcript, now int, list []piece) {
 		at   int // index into list, of the reply
 		turn int
 		seq  int
-		ids  []string // the reply and its results
+		ids  []string // the reply, its results and the reflection on them
 		read []readSpan
 		only bool // all its calls are reads
 	}
@@ -77,6 +77,9 @@ func supersede(t *transcript, now int, list []piece) {
 				r.read = append(r.read, s)
 			}
 			r.ids = append(r.ids, "result:"+c.id)
+		}
+		if _, ok := at["reflection:"+x.id]; ok {
+			r.ids = append(r.ids, "reflection:"+x.id)
 		}
 		if len(r.read) > 0 {
 			readers = append(readers, r)

@@ -145,6 +145,7 @@ type surroundings struct {
 	System       string                `json:"system"` // the prompt
 	Instructions []Instruction         `json:"instructions,omitempty"`
 	Pinned       []storedPin           `json:"pinned,omitempty"`
+	Memory       []remembered          `json:"memory,omitempty"`
 	Attached     map[string][]attached `json:"attached,omitempty"` // by message id
 	Model        string                `json:"model"`
 	Window       int                   `json:"window"`     // tokens
@@ -212,6 +213,7 @@ func (t *timeline) look(ctx context.Context, r run.Run) (surroundings, error) {
 	e.mu.Lock()
 	out.Estimator = e.estimator
 	e.mu.Unlock()
+	out.Memory = t.recalled(r.TurnID, func(s string) int { return contextplan.EstimateTokens(contextplan.Prose, s) })
 	if err := errors.Join(t.attach(ctx, r), t.earlierAttached(ctx)); err != nil {
 		return out, err
 	}

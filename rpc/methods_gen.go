@@ -49,6 +49,9 @@ var methods = []method{
 	typed("agent/unpin", protocol.Server.Unpin),
 	typed("agent/ttl", protocol.Server.TTL),
 	typed("agent/scratchpad", protocol.Server.Scratchpad),
+	typed("agent/memory/list", protocol.Server.MemoryList),
+	typed("agent/memory/edit", protocol.Server.MemoryEdit),
+	typed("agent/memory/forget", protocol.Server.MemoryForget),
 	typed("agent/models", protocol.Server.Models),
 	typed("agent/model/set", protocol.Server.ModelSet),
 	typed("agent/status", protocol.Server.Status),
@@ -95,6 +98,9 @@ var methodNames = []string{
 	"agent/unpin",
 	"agent/ttl",
 	"agent/scratchpad",
+	"agent/memory/list",
+	"agent/memory/edit",
+	"agent/memory/forget",
 	"agent/models",
 	"agent/model/set",
 	"agent/status",
@@ -296,6 +302,21 @@ func (r Remote) TTL(ctx context.Context, p *agent.PinParams) (*agent.PinResult, 
 // Scratchpad asks agent/scratchpad.
 func (r Remote) Scratchpad(ctx context.Context, p *agent.ScratchpadParams) (*agent.ScratchpadResult, error) {
 	return remote[agent.ScratchpadResult](ctx, r, "agent/scratchpad", p)
+}
+
+// MemoryList asks agent/memory/list.
+func (r Remote) MemoryList(ctx context.Context, p *agent.Empty) (*agent.MemoryResult, error) {
+	return remote[agent.MemoryResult](ctx, r, "agent/memory/list", p)
+}
+
+// MemoryEdit asks agent/memory/edit.
+func (r Remote) MemoryEdit(ctx context.Context, p *agent.MemoryEditParams) (*agent.MemoryResult, error) {
+	return remote[agent.MemoryResult](ctx, r, "agent/memory/edit", p)
+}
+
+// MemoryForget asks agent/memory/forget.
+func (r Remote) MemoryForget(ctx context.Context, p *agent.MemoryForgetParams) (*agent.MemoryResult, error) {
+	return remote[agent.MemoryResult](ctx, r, "agent/memory/forget", p)
 }
 
 // Models asks agent/models.

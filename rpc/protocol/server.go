@@ -140,6 +140,16 @@ type Server interface {
 	// Reads archived content in pages.
 	Scratchpad(context.Context, *agent.ScratchpadParams) (*agent.ScratchpadResult, error)
 
+	// agent/memory/list
+	// Lists the durable notes, each with the turn that it is from.
+	MemoryList(context.Context, *agent.Empty) (*agent.MemoryResult, error)
+	// agent/memory/edit
+	// Changes a note, or adds one.
+	MemoryEdit(context.Context, *agent.MemoryEditParams) (*agent.MemoryResult, error)
+	// agent/memory/forget
+	// Forgets a note, or all of them.
+	MemoryForget(context.Context, *agent.MemoryForgetParams) (*agent.MemoryResult, error)
+
 	// agent/models
 	// Lists the models with why each is available or not.
 	Models(context.Context, *agent.Empty) (*agent.ModelsResult, error)

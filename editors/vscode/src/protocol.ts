@@ -76,6 +76,12 @@ export interface Methods {
   "agent/ttl": { params: PinParams; result: PinResult };
   /** Reads archived content in pages. */
   "agent/scratchpad": { params: ScratchpadParams; result: ScratchpadResult };
+  /** Lists the durable notes, each with the turn that it is from. */
+  "agent/memory/list": { params: Record<string, never>; result: MemoryResult };
+  /** Changes a note, or adds one. */
+  "agent/memory/edit": { params: MemoryEditParams; result: MemoryResult };
+  /** Forgets a note, or all of them. */
+  "agent/memory/forget": { params: MemoryForgetParams; result: MemoryResult };
   /** Lists the models with why each is available or not. */
   "agent/models": { params: Record<string, never>; result: ModelsResult };
   /** Chooses a session's model. */
@@ -127,6 +133,9 @@ export const methods: readonly (keyof Methods)[] = [
   "agent/unpin",
   "agent/ttl",
   "agent/scratchpad",
+  "agent/memory/list",
+  "agent/memory/edit",
+  "agent/memory/forget",
   "agent/models",
   "agent/model/set",
   "agent/status",
@@ -748,6 +757,40 @@ export interface LoopFrame {
   issue_id?: string;
   paused?: boolean;
   escalation_reason?: string;
+}
+
+/** MemoryEditParams changes a note; without an id it adds one. */
+export interface MemoryEditParams {
+  id?: string;
+  text: string;
+  kind?: string;
+}
+
+/** MemoryForgetParams forgets one note, or all. */
+export interface MemoryForgetParams {
+  id?: string;
+  all?: boolean;
+}
+
+/** MemoryNote is one note with the turn that it is from. */
+export interface MemoryNote {
+  id: string;
+  /** fact, decision, preference */
+  kind: string;
+  text: string;
+  sessionId?: string;
+  turnId?: string;
+  /** set: it holds on that branch of that session only */
+  branchId?: string;
+  /** RFC 3339 */
+  time: string;
+}
+
+/** MemoryResult is the durable notes, oldest first. */
+export interface MemoryResult {
+  /** false: switched off in the settings; nothing is used or added */
+  on: boolean;
+  notes: MemoryNote[];
 }
 
 /** MetaOp replaces one entry of a Meta. */

@@ -42,6 +42,9 @@ M.methods = {
   "agent/unpin", -- Removes a pin or exclusion.
   "agent/ttl", -- Sets after how many turns something leaves the context.
   "agent/scratchpad", -- Reads archived content in pages.
+  "agent/memory/list", -- Lists the durable notes, each with the turn that it is from.
+  "agent/memory/edit", -- Changes a note, or adds one.
+  "agent/memory/forget", -- Forgets a note, or all of them.
   "agent/models", -- Lists the models with why each is available or not.
   "agent/model/set", -- Chooses a session's model.
   "agent/status", -- Says what is going on.
@@ -610,6 +613,32 @@ M.notifications = {
 ---@field issue_id? string
 ---@field paused? boolean
 ---@field escalation_reason? string
+
+--- MemoryEditParams changes a note; without an id it adds one.
+---@class agent_lsp.MemoryEditParams
+---@field id? string
+---@field text string
+---@field kind? string
+
+--- MemoryForgetParams forgets one note, or all.
+---@class agent_lsp.MemoryForgetParams
+---@field id? string
+---@field all? boolean
+
+--- MemoryNote is one note with the turn that it is from.
+---@class agent_lsp.MemoryNote
+---@field id string
+---@field kind string fact, decision, preference
+---@field text string
+---@field sessionId? string
+---@field turnId? string
+---@field branchId? string set: it holds on that branch of that session only
+---@field time string RFC 3339
+
+--- MemoryResult is the durable notes, oldest first.
+---@class agent_lsp.MemoryResult
+---@field on boolean false: switched off in the settings; nothing is used or added
+---@field notes agent_lsp.MemoryNote[]
 
 --- MetaOp replaces one entry of a Meta.
 ---@class agent_lsp.MetaOp
