@@ -224,7 +224,6 @@ export class Agent implements Host, vscode.Disposable {
     set("paused", s.state === "paused");
     set("asking", this.permissions.waiting().length > 0);
     this.status.draw();
-    this.chat.describe(this.session.title);
     const waits = this.permissions.waiting().length;
     this.chat.badge(waits > 0 ? { value: waits, tooltip: "The agent asks for your permission" } : undefined);
     const message: ToWebview = { type: "state", state: this.state() };

@@ -61,12 +61,6 @@ export class AgentView implements vscode.WebviewViewProvider {
     }
   }
 
-  describe(text: string): void {
-    if (this.view) {
-      this.view.description = text;
-    }
-  }
-
   post(m: ToWebview): void {
     if (this.ready) {
       void this.view?.webview.postMessage(m);

@@ -9,16 +9,17 @@ import { dirname, join, resolve } from "node:path";
 import { chromium, type BrowserContext, type Frame, type Locator, type Page } from "playwright-core";
 
 export const EXTENSION = resolve(import.meta.dirname, "..");
-const ROOT = resolve(EXTENSION, "../..");
+export const ROOT = resolve(EXTENSION, "../..");
 const TESTENV = process.env["AGENT_LSP_TESTENV"] ?? join(ROOT, ".cache/testenv");
 const VSCODE = join(TESTENV, "vscode");
+export const SERVER = join(VSCODE, "server/out/server-main.js");
 const STEP_MS = 30_000; // for one thing to be seen
 const START_MS = 90_000; // for the workbench to be there
 const SIZE = { width: 1400, height: 900 };
 export const BIN = resolve(process.env["AGENT_LSP_BIN"] ?? join(ROOT, "bin/agent-lsp"));
 
 export type Theme = "dark" | "light";
-const THEMES: Record<Theme, string> = { dark: "Default Dark Modern", light: "Default Light Modern" };
+const THEMES: Record<Theme, string> = { dark: "Dark Modern", light: "Light Modern" };
 
 function need(path: string): string {
   if (!existsSync(path)) {
@@ -89,7 +90,7 @@ export class Workbench {
     const own = this.environment;
     const { ANTHROPIC_API_KEY: _a, OPENAI_API_KEY: _o, GROQ_API_KEY: _g, ...env } = process.env;
     const args = [
-      need(join(VSCODE, "server/out/server-main.js")), "--host", "127.0.0.1", "--port", "0", "--without-connection-token",
+      need(SERVER), "--host", "127.0.0.1", "--port", "0", "--without-connection-token",
       "--accept-server-license-terms", "--telemetry-level", "off", ...(this.options.trust ? [] : ["--disable-workspace-trust"]),
       "--enable-smoke-test-driver", "--server-data-dir", join(w, "srv"), "--extensions-dir", this.options.extensions ?? join(w, "ext"),
     ];

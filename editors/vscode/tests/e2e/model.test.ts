@@ -1,0 +1,78 @@
+/** The story with a real inference server: asked, accepted, paused, reloaded, resumed, escalated, finished. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { failure } from "../failure.ts";
+import { SCRIPTS, startModel, type Model } from "../model.ts";
+import { greeting } from "../projects.ts";
+import { Workbench, type Window } from "../workbench.ts";
+
+describe("with llama-server", () => {
+  let bench: Workbench;
+  let model: Model;
+  let w: Window;
+  before(async () => {
+    model = await startModel(SCRIPTS);
+    bench = await new Workbench({
+      settings: {
+        "agentLsp.providers": { local: { base_url: model.baseURL } },
+        "agentLsp.models": { [`local/${model.name}`]: { context_window: 32768 } },
+        "agentLsp.aliases": { other: `local/${model.name}` },
+        "agentLsp.model": `local/${model.name}`,
+      },
+    }).start();
+    w = await bench.open(bench.project(greeting));
+  });
+  afterEach((t) => failure(bench, t));
+  after(async () => {
+    await bench?.stop();
+    await model?.stop();
+  });
+
+  const ask = async (text: string) => {
+    await w.command("Agent: Ask");
+    const prompt = (await w.view("Agent")).locator("textarea");
+    await prompt.fill(text);
+    await prompt.press("Enter");
+  };
+
+  it("an edit is three hunks: one accepted by the words above it, one rejected by key, the rest accepted", async () => {
+    await w.file("greet.go");
+    await ask("make it louder [[script:three-hunks]]");
+    await w.status("agent ⧗ 3 hunks").waitFor();
+    const chat = await w.view("Agent");
+    await chat.getByText("All three are louder now.").first().waitFor();
+    await w.lenses.filter({ hasText: "Accept" }).first().click();
+    await w.status("agent ⧗ 2 hunks").waitFor();
+    await w.page.locator(".tab.active").click();
+    await w.page.keyboard.press("Control+Home");
+    await w.page.keyboard.press("Alt+j");
+    await w.status("Ln 14").waitFor();
+    await w.page.keyboard.press("Alt+x");
+    await w.status("agent ⧗ 1 hunk").waitFor();
+    await w.command("Agent: Accept All Hunks");
+    await w.status("agent ○").waitFor();
+    await w.page.locator(".tab.active").click();
+    await w.page.keyboard.press("Control+S");
+    const want = greeting["greet.go"]!.replace("package greeting\n", "package greeting // loud\n").replace("two times.", "two times, loudly.");
+    await w.until("the file on disk is what was accepted", () => w.disk("greet.go") === want);
+  });
+
+  it("paused in the middle, the window reloaded, resumed, finished", async () => {
+    await model.faults("always delay:60ms");
+    await ask("read it line by line [[script:many-reads]]");
+    await w.status(/agent ● [3-9]\/40/).waitFor();
+    await w.command("Agent: Pause");
+    await w.status("agent ⏸ paused").waitFor();
+    await w.reload();
+    await w.status("agent ⏸ paused").waitFor();
+    await (await w.view("Agent")).getByText("paused before step").first().waitFor();
+    await w.command("Agent: Escalate to Another Model…");
+    await w.fill(model.name, model.name);
+    await model.faults("");
+    await w.command("Agent: Resume");
+    await w.status("agent ○").waitFor();
+    const chat = await w.view("Agent");
+    await chat.getByText("I have read twelve lines.").first().waitFor();
+    assert.equal(await chat.getByText("interrupted").count(), 0);
+  });
+});
