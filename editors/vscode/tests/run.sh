@@ -17,7 +17,7 @@ export AGENT_LSP_TESTENV=${AGENT_LSP_TESTENV:-$ROOT/.cache/testenv}
 AGENT_LSP_BIN=$(realpath "${1:?usage: run.sh BIN [SUITE]...}")
 export AGENT_LSP_BIN
 shift
-[[ $# -gt 0 ]] || set -- pure webview inside review steer
+[[ $# -gt 0 ]] || set -- pure webview inside review steer model package
 NODE=$AGENT_LSP_TESTENV/vscode/node
 for need in "$AGENT_LSP_BIN" "$NODE/node" "$EXTENSION/node_modules/.agent-lsp"; do
   [[ -e $need ]] || { echo "$need is missing: make test-env build" >&2; exit 1; }

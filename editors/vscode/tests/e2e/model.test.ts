@@ -6,6 +6,8 @@ import { SCRIPTS, startModel, type Model } from "../model.ts";
 import { greeting } from "../projects.ts";
 import { Workbench, type Window } from "../workbench.ts";
 
+const NOTES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
+
 describe("with llama-server", () => {
   let bench: Workbench;
   let model: Model;
@@ -20,7 +22,7 @@ describe("with llama-server", () => {
         "agentLsp.model": `local/${model.name}`,
       },
     }).start();
-    w = await bench.open(bench.project(greeting));
+    w = await bench.open(bench.project({ ...greeting, "notes.md": NOTES }));
   });
   afterEach((t) => failure(bench, t));
   after(async () => {
@@ -36,8 +38,8 @@ describe("with llama-server", () => {
   };
 
   it("an edit is three hunks: one accepted by the words above it, one rejected by key, the rest accepted", async () => {
-    await w.file("greet.go");
-    await ask("make it louder [[script:three-hunks]]");
+    await w.file("notes.md");
+    await ask("edit notes.md: make three of its lines louder [[script:three-hunks]]");
     await w.status("agent ⧗ 3 hunks").waitFor();
     const chat = await w.view("Agent");
     await chat.getByText("All three are louder now.").first().waitFor();
@@ -46,15 +48,15 @@ describe("with llama-server", () => {
     await w.page.locator(".tab.active").click();
     await w.page.keyboard.press("Control+Home");
     await w.page.keyboard.press("Alt+j");
-    await w.status("Ln 14").waitFor();
+    await w.status("Ln 5").waitFor();
     await w.page.keyboard.press("Alt+x");
     await w.status("agent ⧗ 1 hunk").waitFor();
     await w.command("Agent: Accept All Hunks");
     await w.status("agent ○").waitFor();
     await w.page.locator(".tab.active").click();
     await w.page.keyboard.press("Control+S");
-    const want = greeting["greet.go"]!.replace("package greeting\n", "package greeting // loud\n").replace("two times.", "two times, loudly.");
-    await w.until("the file on disk is what was accepted", () => w.disk("greet.go") === want);
+    const want = NOTES.replace("two", "TWO").replace("eight", "EIGHT");
+    await w.until("the file on disk is what was accepted", () => w.disk("notes.md") === want);
   });
 
   it("paused in the middle, the window reloaded, resumed, finished", async () => {
