@@ -34,6 +34,7 @@ type entry struct {
 
 	source bool   // code, as against prose and data
 	test   bool   // the path looks like a test's
+	aside  bool   // the path is of what nobody works on by hand, or of a record of changes
 	stem   string // the name without extension and test marks, lower case
 	dir    string // with the final slash; "" at the root
 
@@ -44,6 +45,7 @@ func (e *entry) derive() {
 	l := langOf(e.path)
 	e.source = l != langNone && l != langProse
 	e.test = testPath.MatchString(e.path)
+	e.aside = asidePath.MatchString(e.path)
 	e.dir = e.path[:strings.LastIndexByte(e.path, '/')+1]
 	e.stem = pairStem(e.path)
 	seen := map[string]bool{}
@@ -66,6 +68,12 @@ func (e *entry) span(chunk int) (start, end int) {
 
 var testPath = regexp.MustCompile(`(^|/)(tests?|__tests__|specs?|testing|testsuites?|e2e|integration|unit)(/|$)|` +
 	`(_test\.\w+|[._-](spec|test|tests)\.\w+|Tests?\.(java|kt|scala|cs|swift|php)|(^|/)test_[^/]*\.\w+|conftest\.py)$`)
+
+// asidePath has what is vendored, generated, or recorded, and records of changes: they
+// have the words of everything and are the place of little.
+var asidePath = regexp.MustCompile(`(?i)(^|/)(vendor|node_modules|third_?party|deps|dist|__snapshots__|changelogs?|newsfragments|release-?notes)/|` +
+	`(^|/)(changelog|changes|history|news|releases?|release[_-]?notes)[^/.]*(\.(md|markdown|rst|adoc|txt))?$|` +
+	`\.(lock|snap|map|min\.(js|css)|pb\.go|generated\.\w+)$|_pb2\.pyi?$|(^|/)(go\.sum|[^/]*-lock\.(json|yaml))$`)
 
 var stemMarks = regexp.MustCompile(`(?i)(^tests?[_-]|[_.-](tests?|spec|specs|bench|e2e)$|tests?$|spec$)`)
 

@@ -35,6 +35,8 @@ const (
 	featTest
 	featTestAsked
 	featNew
+	featProse
+	featAside
 	numFeatures
 )
 
@@ -70,6 +72,8 @@ var features = [numFeatures]struct {
 	featTest:       {"test", "prior", false, -.07},
 	featTestAsked:  {"testasked", "prior", false, .06}, // a test, and the query is about tests
 	featNew:        {"new", "prior", false, -.1},       // no commit is known
+	featProse:      {"prose", "prior", false, -.2},     // not code
+	featAside:      {"aside", "prior", false, -.4},     // vendored, generated, a record of changes
 }
 
 const (
@@ -104,6 +108,7 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 	// A question that says nothing findable ("what is this?") is about the whole.
 	vague := !slices.ContainsFunc(lex.terms, func(s termStat) bool { return s.df > 0 })
 	asksTests := slices.ContainsFunc(p.terms, func(q queryTerm) bool { return q.text == "test" || q.text == "spec" })
+	asksProse := slices.ContainsFunc(p.terms, func(q queryTerm) bool { return proseWords[q.text] })
 	past := k.pastNumbers()
 	for i, e := range t.sorted {
 		x := func(f feature, v float64) { k.x[f][i] = v }
@@ -135,6 +140,12 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 				x(featTestAsked, 1)
 			}
 		}
+		if !e.source && !asksProse {
+			x(featProse, 1)
+		}
+		if e.aside && !asksProse {
+			x(featAside, 1)
+		}
 		if !known {
 			x(featNew, 1)
 		}
@@ -151,6 +162,9 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 	}
 	return nil
 }
+
+// proseWords are those of a request that is about prose itself.
+var proseWords = words("doc readme changelog manual guid tutorial licens vendor")
 
 // pastNumbers gives each file's number in the history, by position; -1 for none.
 func (k *ranking) pastNumbers() []int32 {

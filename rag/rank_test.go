@@ -2,6 +2,7 @@ package rag
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -63,5 +64,33 @@ func TestRankGolden(t *testing.T) {
 	}
 	if rr/float64(n) < .8 {
 		t.Errorf("mean reciprocal rank %.3f", rr/float64(n))
+	}
+}
+
+// Records of changes and copies of others' code have every word, and stand behind the
+// code itself; a request that is about them finds them first.
+func TestAsideStandsBehind(t *testing.T) {
+	src := newMemory(map[string]string{
+		"CHANGELOG.md":             "# Changelog\n\n- retry the upload of a part when the server resets the connection\n- retry upload part\n",
+		"deps/upload.go":           "package store\n\n// retry the upload of a part when the server resets the connection\nfunc retryUploadPart() {}\n",
+		"store/upload.go":          "package store\n\n// retry the upload of a part when the server resets the connection\nfunc retryUploadPart() {}\n",
+		"store/__snapshots__/a.ts": "retry upload part server resets connection\n",
+	})
+	x := openIndex(t, "", src)
+	defer x.Close()
+	if err := x.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"retry the upload of a part when the server resets the connection":              "store/upload.go",
+		"changelog: say that the upload of a part is retried when the server resets it": "CHANGELOG.md",
+	} {
+		set, err := x.Search(context.Background(), Query{Text: query})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Items[0].Path != want {
+			t.Errorf("%s: %s is first, want %s", query, set.Items[0].Path, want)
+		}
 	}
 }
