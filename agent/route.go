@@ -231,7 +231,7 @@ func (t *timeline) tellRoute(r run.Run, routed cycle.Routed) {
 // routed before. Whatever goes wrong, the route by rules holds.
 func (e *Engine) askRouter(ctx context.Context, t *timeline, r run.Run, d routing, byRules cycle.Routed) cycle.Routed {
 	m, err := e.parts.Models.Resolve(ctx, routerAlias)
-	if err != nil {
+	if err != nil || m.Name == builtinModel { // its rules are no judge of what another model needs
 		byRules.Reason += "; no model is named " + routerAlias
 		return byRules
 	}

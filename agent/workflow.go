@@ -64,7 +64,7 @@ func (t *timeline) planWorkflow(ctx context.Context, r run.Run) error {
 func (t *timeline) extract(ctx context.Context, r run.Run, x turn) (cycle.Workflow, bool) {
 	input := x.prompt(x.input)
 	if r.Model != builtinModel {
-		if m, err := t.e.parts.Models.Resolve(ctx, routerAlias); err == nil {
+		if m, err := t.e.parts.Models.Resolve(ctx, routerAlias); err == nil && m.Name != builtinModel {
 			wait, cancel := context.WithTimeout(ctx, routeWait)
 			defer cancel()
 			reply, err := t.e.ask(wait, t, r, m, "workflow", promptWorkflow, strings.ToValidUTF8(input[:min(len(input), routeInputMax)], ""))
