@@ -5,7 +5,7 @@ BIN := bin/agent-lsp
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
 export CGO_ENABLED := 0
 
-.PHONY: lint build run test test-env vet test-go test-race test-neovim test-vscode test-crash test-random pictures gen bench bench-edits bench-retrieval bench-index bench-overhead clean help
+.PHONY: lint build run test test-env vet test-go test-race test-neovim test-vscode test-crash test-random pictures gen bench bench-classify bench-edits bench-retrieval bench-index bench-overhead clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -70,6 +70,9 @@ bench-overhead: build ## what the agent adds to the model and the tools, beside 
 
 bench-index: build
 	go run ./bench/index
+
+bench-classify: ## how well inputs are classified, and in how many microseconds
+	go test ./agent -run TestClassifyAccuracy -v -bench Classify -benchtime 200ms
 
 bench-edits: ## whether edits land where they were meant to, on real commits; EDITS_REPOS names folders of git repositories
 	go run ./bench/edits

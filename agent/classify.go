@@ -59,6 +59,8 @@ var classifyRules = []classifyRule{
 	rule("slash", "command", 0.95, `^/\S`),
 	rule("help with commands", "command", 0.75, `^(please )?(help( me)?( with)?( the)? (commands?|tools?)|help)[.!?]?$`),
 	rule("show tools", "command", 0.80, `^(please )?(show|list)( me)?( all)?( the)?( available)? (tools|commands|models|sessions)[.!?]?$`),
+	rule("ask for the tools", "command", 0.80, `^(what|which)( are)?( the)?( available)? (tools|commands|models|sessions)\b( (are|is) (there|available)| do you have| can (i|you) use)?[.!?]?$`),
+	rule("ask for abilities", "command", 0.75, `^what can (you|i) (do|ask)( here)?[.!?]?$`),
 	rule("greeting", "prompt", 0.95, `^(hi|hello|hey|thanks|thank you|good (morning|evening|afternoon))\b[^?]{0,20}$`),
 	{name: "steps of work", kind: "workflow", confidence: 0.88, match: regexp.MustCompile(`.`), steps: true},
 	rule("question", "prompt", 0.90, `^(what|where|why|who|when|how|which|is|are|does|do|can|could|should|explain|describe|tell me|show me|find)\b`),

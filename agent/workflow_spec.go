@@ -40,8 +40,9 @@ var stepVerbs = map[string]string{}
 func init() {
 	for check, list := range map[string]string{
 		checkEdited: "fix add implement update change refactor rename replace write create insert delete remove move extract migrate port convert upgrade " +
+			"bump translate set split merge sort tidy mark deprecate expose wire introduce enable disable support harden adapt configure " +
 			"rewrite clean simplify optimize optimise append apply edit correct repair make format restructure modernize redesign",
-		checkCommand: "run test build lint compile execute install commit deploy benchmark vet",
+		checkCommand: "push tag release publish start measure run test build lint compile execute install commit deploy benchmark vet",
 		checkReplied: "report summarize summarise explain describe tell show list analyze analyse review audit find search look read check verify inspect " +
 			"document generate produce compare note say answer ensure confirm think plan print identify investigate debug profile reproduce count",
 	} {
@@ -113,7 +114,7 @@ func clauses(input string) []string {
 	from := 0
 	for _, at := range stepBreak.FindAllStringIndex(masked, -1) {
 		rest := masked[at[1]:]
-		if _, ok := verbOf(rest); !ok && !failRule.MatchString(rest) {
+		if _, ok := verbOf(rest); !ok && !failRule.MatchString(rest) || strings.Contains(masked[from:at[0]], "between ") {
 			continue
 		}
 		if part := strings.TrimSpace(input[from:at[0]]); part != "" {
