@@ -26,7 +26,7 @@ const (
 	checkShownMax   = 20                     // problems, or lines of a check's output, in one feedback
 	checkLineMax    = 300                    // bytes of one of them
 	checkAskMax     = 2 * time.Second        // for the editor to answer about one document
-	checkSettle     = 600 * time.Millisecond // for language servers to take an edit in
+	checkSettle     = 300 * time.Millisecond // for language servers to take an edit in
 	checkEvery      = 50 * time.Millisecond  // how often they are asked in that time
 	checkCommandMax = time.Minute            // of the check command
 	OpDiagnostics   = "diagnostics"          // of agent/editor
