@@ -51,9 +51,9 @@
 //     disk (TestRandomLedger).
 //   - EDITS-3 what the person typed is in the buffer or in the state, whatever
 //     happens, crashes included, until they delete it or accept a hunk that
-//     takes it out (TestRandomLedger). A text of theirs that they deleted, and
-//     that comes back in a hunk of the agent's which they accept, is the agent's:
-//     restoring that turn takes it out (TestRestoreTakesBackWhatWasAccepted).
+//     takes it out (TestRandomLedger). A restore that would
+//     take the last copy of a line of theirs leaves the file alone
+//     (TestRestoreOfALineThatCameBack).
 //   - EDITS-4 Load gives the state that was left (TestLoadIsTheLiveState).
 //   - EDITS-5 nothing outside the workspace, in .git, or secret is touched
 //     unless permitted (TestRefusals).

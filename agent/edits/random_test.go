@@ -32,8 +32,8 @@ var token = regexp.MustCompile(`«.»`)
 // that the person types holds a character that is nowhere else: a token, which
 // is theirs from the moment they type it (or bring it back by their editor's
 // undo) until they delete it, or accept a hunk that takes it out. A token that
-// they deleted may come back in a text of the agent's, who had read it before.
-// Then it is the agent's: restoring the turn takes it out again.
+// they deleted may come back in a text of the agent's, who had read it before:
+// that doesn't make it theirs again.
 type sim struct {
 	*rig
 	t     *rapid.T

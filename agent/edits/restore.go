@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/review"
@@ -130,13 +131,14 @@ func (t target) before(l *Ledger) (old review.File, skip string, err error) {
 	if old, err = l.state(t.state); err != nil {
 		return old, "", fmt.Errorf("%s: its earlier state can't be read: %w", t.path, err)
 	}
+	own := lineSet(old.Shown()) // lines that were there before, or that the person wrote since
 	was, wasShown := t.state, shownHash(old)
 	for _, s := range t.steps {
 		if s.PreShown == s.PostShown {
 			continue
 		}
 		if wasShown != s.PreShown {
-			if old, skip, err = l.carry(old, was, s.Pre); skip != "" || err != nil {
+			if old, skip, err = l.carry(old, was, s.Pre, own); skip != "" || err != nil {
 				return old, skip, err
 			}
 		}
@@ -145,11 +147,36 @@ func (t target) before(l *Ledger) (old review.File, skip string, err error) {
 	if len(t.steps) > 0 && wasShown != t.want {
 		return old, skipChanged, nil
 	}
+	// A line of theirs may have come back by a decision, or in a text of the
+	// agent's, after they had deleted another copy of it. Which of the two they
+	// mean to keep can't be told: nothing is restored rather than lost.
+	now, err := l.state(was)
+	if err != nil {
+		return old, "", err
+	}
+	kept := lineSet(old.Shown())
+	for line := range lineSet(now.Shown()) {
+		if own[line] && !kept[line] {
+			return old, skipBetween, nil
+		}
+	}
 	return old, "", nil
 }
 
-// carry makes what the person did between two stored states part of old.
-func (l *Ledger) carry(old review.File, was, now string) (review.File, string, error) {
+// lineSet is the lines of a text that say something.
+func lineSet(s string) map[string]bool {
+	out := map[string]bool{}
+	for _, l := range text.Lines(s) {
+		if l = strings.TrimSpace(l); l != "" {
+			out[l] = true
+		}
+	}
+	return out
+}
+
+// carry makes what the person did between two stored states part of old, and
+// adds the lines that they wrote to own.
+func (l *Ledger) carry(old review.File, was, now string, own map[string]bool) (review.File, string, error) {
 	a, err := l.state(was)
 	if err != nil {
 		return old, "", err
@@ -160,6 +187,10 @@ func (l *Ledger) carry(old review.File, was, now string) (review.File, string, e
 	}
 	if !a.ShownExists() || !b.ShownExists() || !old.ShownExists() {
 		return old, skipBetween, nil
+	}
+	before := lineSet(a.Shown())
+	for line := range lineSet(b.Shown()) {
+		own[line] = own[line] || !before[line]
 	}
 	theirs, clash := text.Rebase(text.Diff(a.Shown(), old.Shown()), text.Diff(a.Shown(), b.Shown()))
 	if clash != nil {
