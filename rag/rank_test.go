@@ -72,7 +72,7 @@ func TestRankGolden(t *testing.T) {
 func TestAsideStandsBehind(t *testing.T) {
 	src := newMemory(map[string]string{
 		"CHANGELOG.md":             "# Changelog\n\n- retry the upload of a part when the server resets the connection\n- retry upload part\n",
-		"deps/upload.go":           "package store\n\n// retry the upload of a part when the server resets the connection\nfunc retryUploadPart() {}\n",
+		"deps/upload.go":           "package store\n\n// retry the upload of a part when the server resets the connection\nfunc retryUploadPart() {}\n\n// the upload resets the connection to the server\nfunc resetUpload() { retryUploadPart() }\n",
 		"store/upload.go":          "package store\n\n// retry the upload of a part when the server resets the connection\nfunc retryUploadPart() {}\n",
 		"store/__snapshots__/a.ts": "retry upload part server resets connection\n",
 	})
