@@ -30,8 +30,11 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 lint: vet ## what reviewers would say
 	go run $(STATICCHECK) ./...
 
-# The packages of edits run apart, so that their seeds and steps are printed.
+# The packages of edits run apart, so that their seeds and steps are printed. In make test the seed
+# is the commit's: every commit looks elsewhere, and one commit has one verdict.
 RANDOM_TESTED := ./cycle/review ./agent/edits
+COMMIT_SEED := $(shell printf '%d' 0x$$(git rev-parse --short=12 HEAD 2>/dev/null || echo 1))
+test test-go test-race: export RANDOM_SEED ?= $(COMMIT_SEED)
 test-go: build ## all Go tests
 	go test $$(go list ./... | grep -v -E '/(cycle/review|agent/edits)$$')
 	@$(MAKE) --no-print-directory test-random

@@ -16,8 +16,10 @@ const randomFiles = 1000
 // steps counts what the random tests did, over all histories.
 var steps atomic.Int64
 
-// TestMain draws the seed of the random tests, another one each time, and
-// prints it, so that what is found can be found again: -rapid.seed=…
+// TestMain chooses the seed of the random tests, and prints it, so that what is
+// found can be found again: -rapid.seed=…. RANDOM_SEED says which (make test
+// takes the commit's own, so that one commit is one verdict); else it is
+// another one each time.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := map[string]bool{}
@@ -32,7 +34,11 @@ func TestMain(m *testing.M) {
 	if !testing.Short() {
 		set("rapid.checks", randomFiles)
 	}
-	set("rapid.seed", time.Now().UnixNano())
+	seed := os.Getenv("RANDOM_SEED")
+	if seed == "" {
+		seed = fmt.Sprint(time.Now().UnixNano())
+	}
+	set("rapid.seed", seed)
 	fmt.Printf("random tests: -rapid.checks=%v -rapid.seed=%v\n", flag.Lookup("rapid.checks").Value, flag.Lookup("rapid.seed").Value)
 	code := m.Run()
 	fmt.Printf("random tests: %d steps\n", steps.Load())
