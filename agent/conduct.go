@@ -182,7 +182,7 @@ func (c *conductor) person(want cycle.Event) (request, bool) {
 		return request{input: run.Submit{At: e.now(), ID: want.ID, TurnID: want.TurnID, RunID: want.RunID, Text: want.Text, Delivery: cycle.DeliveryFollowUp, Submitted: want.Submitted}}, true
 	case cycle.UsageReported: // of a call beside the conversation, whose answer is in the recording
 		return fact(want), want.Call == 0 && want.PlanID == ""
-	case cycle.ControlDone, cycle.CommandAnswered, cycle.SettingChanged, cycle.PinChanged, cycle.BranchForked:
+	case cycle.SubtaskStepped, cycle.ControlDone, cycle.CommandAnswered, cycle.SettingChanged, cycle.PinChanged, cycle.BranchForked:
 		return fact(want), true
 	case cycle.TurnDone:
 		return fact(want), want.RunID != c.w.rec.RunID

@@ -82,6 +82,16 @@ func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files too
 		}
 		t.permitPaths(tools.NewRequest(spec, c.Args, locate), spec, permit)
 	}
+	if c.Tool == taskName {
+		t.e.mu.Lock()
+		t.e.subtasks[c.ID] = subtaskOf{t, r}
+		t.e.mu.Unlock()
+		defer func() {
+			t.e.mu.Lock()
+			delete(t.e.subtasks, c.ID)
+			t.e.mu.Unlock()
+		}()
+	}
 	return t.e.parts.Tools.Run(ctx, env, c.Tool, c.Args)
 }
 

@@ -119,8 +119,9 @@ type Engine struct {
 	roots     []string
 	routes    map[string][]string // what the router said, by model and input
 	memoryMu  sync.Mutex
-	memory    memory     // the workspace's notes
-	fetch     tools.Tool // for mentioned addresses, where the model has no such tool
+	memory    memory               // the workspace's notes
+	subtasks  map[string]subtaskOf // by the call that is being made
+	fetch     tools.Tool           // for mentioned addresses, where the model has no such tool
 	effective Settings
 	sources   map[string]string // of the settings
 }
@@ -142,7 +143,7 @@ func New(p Parts) *Engine {
 		timelines: map[string]*timeline{}, sessions: map[string]*session{}, clients: map[int]Client{},
 		slots: run.NewSlots(p.Settings.runsMax()), effective: p.Settings, sources: p.SettingSources, waiting: map[string]*timeline{}, desk: newDesk(),
 		asks: map[string]chan PermissionResult{}, verdicts: map[string]int{}, roots: []string{p.Root},
-		estimator: learnt(ctx, p.Store), world: p.world, fetch: tools.Fetch(tools.FetchOptions{}), routes: map[string][]string{},
+		estimator: learnt(ctx, p.Store), world: p.world, fetch: tools.Fetch(tools.FetchOptions{}), routes: map[string][]string{}, subtasks: map[string]subtaskOf{},
 	}
 	if e.world == nil {
 		e.world = live{e}
@@ -155,7 +156,7 @@ func New(p Parts) *Engine {
 // addTools puts the engine's own tools beside the others. A registry that has
 // a tool of that name already keeps its own.
 func (e *Engine) addTools() {
-	for _, t := range []tools.Tool{skillTool(e)} {
+	for _, t := range []tools.Tool{skillTool(e), tools.Task(e)} {
 		if _, ok := e.parts.Tools.Get(t.Spec().Name); ok {
 			continue
 		}

@@ -90,7 +90,7 @@ func TestMemory(t *testing.T) {
 func TestTitles(t *testing.T) {
 	g := newRig(t, func(int, model.Request) (string, []model.Call) { return "ok", nil })
 	asked := 0
-	g.small = saying("\"Reading a.go\".", &asked)
+	g.small = saying("[TITLE]", "\"Reading a.go\".", &asked)
 	g.ended(g.submit(SubmitParams{Input: "#code look at a.go and tell me everything there is to know about it"}).TurnID)
 	g.ended(g.submit(SubmitParams{Input: "#code and b.go"}).TurnID)
 	g.restart()

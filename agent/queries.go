@@ -297,7 +297,7 @@ func (e *Engine) PlanPreview(ctx context.Context, p *SubmitParams) (*PlanResult,
 // no loop and writes nothing.
 func (e *Engine) previewTimeline(ctx context.Context, t *timeline, in run.Submit) (*timeline, error) {
 	p := &timeline{e: e, session: t.session, branch: t.branch, proj: cycle.NewState(cycle.Policy{}), meta: cycle.NewMetaState(),
-		script: newTranscript(), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, attachments: map[string][]attached{}, guided: map[string][]Instruction{}}
+		script: newTranscript(), pins: map[string]cycle.PinChanged{}, sent: map[string]bool{}, attachments: map[string][]attached{}, guided: map[string][]Instruction{}, subtasks: map[string]cycle.SubtaskStepped{}}
 	for stored, err := range e.history(ctx, t.session, t.branch) {
 		if err != nil {
 			return nil, storeError(err)

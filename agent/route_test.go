@@ -63,10 +63,13 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// saying is a small model that always says the same, and counts.
-func saying(text string, n *int) model.Model {
+// saying is a small model that always says the same, and counts
+// the requests of one kind.
+func saying(mark, text string, n *int) model.Model {
 	return model.Func(func(_ context.Context, req model.Request) iter.Seq2[model.Delta, error] {
-		*n++
+		if strings.HasPrefix(req.Messages[0].Text, mark) {
+			*n++
+		}
 		return func(yield func(model.Delta, error) bool) {
 			if req.Temperature == nil || *req.Temperature != 0 || len(req.Tools) > 0 {
 				yield(model.Delta{}, &model.Error{Kind: model.BadRequest, Message: "not at temperature 0 and without tools"})
@@ -84,7 +87,7 @@ func saying(text string, n *int) model.Model {
 func TestRouter(t *testing.T) {
 	g := newRig(t, func(int, model.Request) (string, []model.Call) { return "ok", nil })
 	asked := 0
-	g.small = saying("<think>hm</think>{\"categories\": [\"search\", \"write\"]}", &asked)
+	g.small = saying("[ROUTE]", "<think>hm</think>{\"categories\": [\"search\", \"write\"]}", &asked)
 	for range 2 {
 		g.ended(g.submit(SubmitParams{Input: "tidy what A returns"}).TurnID)
 	}
@@ -95,14 +98,14 @@ func TestRouter(t *testing.T) {
 	for _, x := range g.requests[0].Tools {
 		names = append(names, x.Name)
 	}
-	if got := strings.Join(names, " "); got != "edit find grep ls read references scratchpad search symbols todo write" {
+	if got := strings.Join(names, " "); got != "edit find grep ls read references scratchpad search symbols task todo write" {
 		t.Errorf("tools: %s", got)
 	}
 	tr, err := g.engine.Trace(context.Background(), &TraceParams{})
 	if err != nil || len(tr.Routes) != 1 || tr.Routes[0].Method != "cache" || strings.Join(tr.Routes[0].Categories, " ") != "read search write" {
 		t.Errorf("trace: %+v, %v", tr.Routes, err)
 	}
-	g.small = saying("no idea", &asked)
+	g.small = saying("[ROUTE]", "no idea", &asked)
 	g.ended(g.submit(SubmitParams{Input: "tidy what B returns"}).TurnID)
 	if last := g.requests[len(g.requests)-1]; len(last.Tools) < 12 {
 		t.Errorf("a router that says nothing leaves %d tools", len(last.Tools))

@@ -45,8 +45,9 @@ type timeline struct {
 	copy   *workingCopy // a fork's own; nil on main, which works in the person's tree
 	// attachments are what messages brought along, by message id.
 	attachments map[string][]attached
-	guided      map[string][]Instruction // of the current turn, by its id
-	seen        *tools.Seen              // what the model has read, for telling it what changed since
+	subtasks    map[string]cycle.SubtaskStepped // under way, by their calls
+	guided      map[string][]Instruction        // of the current turn, by its id
+	seen        *tools.Seen                     // what the model has read, for telling it what changed since
 
 	// Of the loop alone.
 	epochs   map[int]*epoch
@@ -82,7 +83,7 @@ func (e *Engine) openTimeline(ctx context.Context, session, branch string) (*tim
 	t := &timeline{e: e, session: session, branch: branch,
 		inbox: make(chan request, inboxMax), done: make(chan struct{}),
 		proj: cycle.NewState(cycle.Policy{Auto: e.settings().AutoDelivery}), meta: cycle.NewMetaState(), script: newTranscript(),
-		pins: map[string]cycle.PinChanged{}, seen: tools.NewSeen(), epochs: map[int]*epoch{}, prompts: map[string][]model.Message{}, sent: map[string]bool{}, attachments: map[string][]attached{}, guided: map[string][]Instruction{},
+		pins: map[string]cycle.PinChanged{}, seen: tools.NewSeen(), epochs: map[int]*epoch{}, prompts: map[string][]model.Message{}, sent: map[string]bool{}, attachments: map[string][]attached{}, guided: map[string][]Instruction{}, subtasks: map[string]cycle.SubtaskStepped{},
 	}
 	t.state.Phase = run.Idle
 	for stored, err := range e.history(ctx, session, branch) {
@@ -274,6 +275,13 @@ func (t *timeline) fold(e cycle.Event) change {
 		c.queue = true
 	case cycle.PinChanged:
 		t.pins[e.ID] = e
+	case cycle.SubtaskStepped:
+		t.subtasks[e.CallID] = e
+		if e.Done {
+			delete(t.subtasks, e.CallID)
+		}
+	case cycle.RunStop:
+		clear(t.subtasks)
 	}
 	return c
 }
@@ -381,8 +389,14 @@ func (t *timeline) loopStack(s run.State) []stackEntry {
 	if s.Run.IssueID != "" {
 		mode = "issue"
 	}
-	return []stackEntry{{ID: s.Run.ID, Mode: mode, Iter: s.Run.Iter, Max: s.Run.Max, Model: s.Run.Model,
+	out := []stackEntry{{ID: s.Run.ID, Mode: mode, Iter: s.Run.Iter, Max: s.Run.Max, Model: s.Run.Model,
 		IssueID: s.Run.IssueID, Paused: s.Run.Paused, Escalation: s.Run.Escalation}}
+	for _, c := range s.Run.Pending {
+		if sub, ok := t.subtasks[c.ID]; ok && !c.Done {
+			out = append(out, stackEntry{ID: sub.ID, Mode: "subtask", Iter: sub.N, Max: sub.Max, Model: sub.Model})
+		}
+	}
+	return out
 }
 
 type stackEntry struct {
