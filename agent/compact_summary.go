@@ -129,12 +129,14 @@ func sourceOf(list []piece, labels []string, whole bool) []string {
 	var out []string
 	last := -1
 	for _, p := range list {
-		head := ""
+		head, turnBefore := "", last
 		if p.turn != last && p.turn < len(labels) {
 			head = fmt.Sprintf("assistant: (turn %d, on the request “%s”)\n", p.turn+1, labels[p.turn])
 			last = p.turn
 		}
 		switch {
+		case p.Candidate.Section == contextplan.Reflection && !whole: // the results say it
+			last = turnBefore
 		case p.kind == entryEvidence && !whole:
 			out = append(out, head+"tool: evidence "+p.Item.Label)
 		case p.kind == entryEvidence:
