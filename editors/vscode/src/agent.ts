@@ -170,7 +170,7 @@ export class Agent implements Host, vscode.Disposable {
   /** A code action of the server that this editor does better itself. */
   private serverCommand(name: string): boolean {
     if (name === "agent.edit") {
-      void this.ask.inline();
+      void this.ask.inline(this.ensure());
       return true;
     }
     if (name === "agent.submit") {

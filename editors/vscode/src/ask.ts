@@ -60,8 +60,8 @@ export class Ask {
     }
   }
 
-  /** The prompt at the selection: one line, about the selected code or the line. */
-  async inline(): Promise<void> {
+  /** The prompt at the selection: one line, about the selected code or the line. The server may start meanwhile. */
+  async inline(server: Promise<boolean>): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor) {
       return;
@@ -69,7 +69,7 @@ export class Ask {
     const chosen = selection(editor);
     const where = chosen?.label ?? `${vscode.workspace.asRelativePath(editor.document.uri, false)}:${editor.selection.active.line + 1}`;
     const input = await vscode.window.showInputBox({ title: `Agent: ${where}`, placeHolder: "What should be done, or what do you want to know?" });
-    if (input?.trim()) {
+    if (input?.trim() && (await server)) {
       await this.submit(input, chosen ? [chosen] : []);
     }
   }

@@ -30,7 +30,6 @@ function branchOf(arg: unknown): { sessionId: string; branchId: string } | undef
 export function register(a: Agent): vscode.Disposable {
   const verbs: Record<string, (...args: never[]) => unknown> = {
     ask: (text?: unknown) => ask(a, text),
-    askInline: () => a.ask.inline(),
     fix: () => a.ask.action("Agent: fix"),
     explain: () => a.ask.action("Agent: explain"),
     writeTest: () => a.ask.action("Agent: write a test"),
@@ -81,8 +80,9 @@ export function register(a: Agent): vscode.Disposable {
     forkBranch: () => a.browse.fork(),
     permission: () => a.permissions.pick(),
   };
-  /** These work, or explain, without a server. */
+  /** These work, explain or begin without a server. */
   const without: Record<string, (...args: never[]) => unknown> = {
+    askInline: () => a.ask.inline(a.ensure()),
     showStatus: () => showStatus(a),
     restart: () => a.restart(),
     showLog: () => a.log.show(),

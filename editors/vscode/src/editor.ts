@@ -48,7 +48,11 @@ const answers: Record<Op, (uri: vscode.Uri, at: vscode.Position, p: EditorParams
     return value ? { contents: { kind: "markdown", value } } : null;
   },
   symbols: async (uri) => (await run<(vscode.DocumentSymbol | vscode.SymbolInformation)[]>("vscode.executeDocumentSymbolProvider", uri))?.map(symbol),
-  diagnostics: async (uri) => vscode.languages.getDiagnostics(uri).map(diagnostic),
+  diagnostics: async (uri) => {
+    const known = vscode.languages.getDiagnostics(uri).map(diagnostic);
+    // No problems, or nobody who looks for any? The editor doesn't say; who knows the symbols of a file is at work on it.
+    return known.length > 0 || (await run<unknown>("vscode.executeDocumentSymbolProvider", uri)) !== undefined ? known : null;
+  },
   rename: async (uri, at, p) => {
     const edit = await run<vscode.WorkspaceEdit>("vscode.executeDocumentRenameProvider", uri, at, p.newName ?? "");
     return edit ? { changes: Object.fromEntries(edit.entries().map(([u, edits]) => [u.toString(), edits.map(textEdit)])) } : null;
@@ -58,9 +62,10 @@ const answers: Record<Op, (uri: vscode.Uri, at: vscode.Position, p: EditorParams
     const options = { tabSize: Number(shown?.tabSize ?? TAB_SIZE_DEFAULT) || TAB_SIZE_DEFAULT, insertSpaces: shown?.insertSpaces !== false };
     return (await run<vscode.TextEdit[]>("vscode.executeFormatDocumentProvider", uri, options))?.map(textEdit);
   },
-  save: async (uri) => {
+  save: async (uri, _at, p) => {
     const open = vscode.workspace.textDocuments.find((d) => d.uri.toString() === uri.toString());
-    return { saved: open ? !open.isDirty || (await open.save()) : false };
+    const asMeant = open !== undefined && (p.version === undefined || open.version === p.version);
+    return asMeant && (!open.isDirty || (await open.save()));
   },
 };
 

@@ -44,6 +44,8 @@ const SETTINGS = {
   "files.hotExit": "off",
   "editor.minimap.enabled": false,
   "workbench.colorTheme": THEMES.dark,
+  "workbench.preferredDarkColorTheme": THEMES.dark,
+  "workbench.preferredLightColorTheme": THEMES.light,
 };
 
 /** A path is the machine's matter: what a person sets for it elsewhere does not count here. */
@@ -62,8 +64,6 @@ export interface Options {
   extensions?: string;
   /** which; absent: this one */
   development?: string;
-  /** milliseconds that one thing may take to be seen */
-  patience?: number;
 }
 
 export class Workbench {
@@ -113,12 +113,12 @@ export class Workbench {
       args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
       env: { ...env, ...own } as Record<string, string>,
     });
-    this.browser.setDefaultTimeout(this.options.patience ?? STEP_MS);
+    this.browser.setDefaultTimeout(STEP_MS);
     return this;
   }
 
-  /** The person's settings, from now on. */
-  settings(more: Record<string, unknown>): void {
+  /** The person's settings; the workbench reads them when a window opens. */
+  private settings(more: Record<string, unknown>): void {
     writeFileSync(join(this.work, "srv/data/User/settings.json"), JSON.stringify({ ...SETTINGS, ...more }, undefined, 2));
   }
 
@@ -155,7 +155,7 @@ export class Workbench {
 
   async open(folder: string): Promise<Window> {
     const page = await this.browser!.newPage();
-    const w = new Window(page, folder, (theme) => this.settings({ ...this.options.settings, "workbench.colorTheme": THEMES[theme] }));
+    const w = new Window(page, folder);
     await page.goto(this.url(folder));
     await w.loaded();
     return w;
@@ -226,17 +226,18 @@ export class Window {
   readonly page: Page;
   readonly folder: string;
 
-  private readonly setTheme: (theme: Theme) => void;
 
-  constructor(page: Page, folder: string, setTheme: (theme: Theme) => void) {
+  constructor(page: Page, folder: string) {
     this.page = page;
     this.folder = folder;
-    this.setTheme = setTheme;
   }
 
   async theme(theme: Theme): Promise<void> {
-    this.setTheme(theme);
-    await this.page.locator(`.monaco-workbench.${theme === "dark" ? "vs-dark" : "vs"}`).waitFor();
+    const shown = this.page.locator(`.monaco-workbench.${theme === "dark" ? "vs-dark" : "vs"}`);
+    if (!(await shown.isVisible())) {
+      await this.command("Preferences: Toggle between Light/Dark Themes");
+    }
+    await shown.waitFor();
   }
 
   async loaded(): Promise<void> {
@@ -295,8 +296,8 @@ export class Window {
   }
 
   /** Waits until something is true that no locator can say. */
-  async until(what: string, fn: () => boolean | Promise<boolean>): Promise<void> {
-    const deadline = Date.now() + STEP_MS;
+  async until(what: string, fn: () => boolean | Promise<boolean>, ms = STEP_MS): Promise<void> {
+    const deadline = Date.now() + ms;
     while (!(await fn())) {
       if (Date.now() > deadline) {
         throw new Error(`never true: ${what}`);

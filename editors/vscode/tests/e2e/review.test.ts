@@ -5,11 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { failure } from "../failure.ts";
-import { picture } from "../pictures.ts";
+import { drag, picture } from "../pictures.ts";
 import { greeting } from "../projects.ts";
 import { EXTENSION, Workbench, type Window } from "../workbench.ts";
 import { askServer } from "../lsp.ts";
 import { acceptFirst, threeHunks } from "./story.ts";
+
+const BROKEN_MS = 5000; // what works takes a fifth of it
 
 describe("review", () => {
   const bench = new Workbench();
@@ -37,6 +39,7 @@ describe("review", () => {
     await chat.getByText(/context/).first().waitFor();
     await chat.getByText(/greet\.go:1\d/).first().waitFor();
     await w.status("agent ○").waitFor();
+    await drag(w, "vertical", { x: 350, y: 450 }, { x: 520, y: 450 });
     await picture(w, "chat");
   });
 
@@ -107,13 +110,14 @@ describe("review", () => {
       const label = plan.labels[item.id]!.label.split("\n")[0]!;
       assert.ok(text.includes(label.slice(0, 24)), `the view lacks the item ${label}`);
     }
+    await drag(w, "horizontal", { x: 900, y: 575 }, { x: 900, y: 330 });
     await picture(w, "context");
   });
 });
 
 describe("control: a broken accept is noticed", () => {
   const broken = mkdtempSync(join(tmpdir(), "broken-"));
-  const bench = new Workbench({ development: broken, patience: 6000 });
+  const bench = new Workbench({ development: broken });
   before(async () => {
     cpSync(EXTENSION, broken, { recursive: true, filter: (f) => !f.includes("node_modules") });
     const bundle = join(broken, "dist/extension.js");
@@ -132,6 +136,7 @@ describe("control: a broken accept is noticed", () => {
   it("the same steps fail", async () => {
     const w = await bench.open(bench.project(greeting));
     await threeHunks(w);
+    w.page.setDefaultTimeout(BROKEN_MS);
     await assert.rejects(acceptFirst(w), /Timeout|never true/);
   });
 });

@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import type { Locator } from "playwright-core";
 import { failure } from "../failure.ts";
-import { picture } from "../pictures.ts";
+import { drag, picture } from "../pictures.ts";
 import { greeting } from "../projects.ts";
 import { Workbench, type Window } from "../workbench.ts";
 import { threeHunks } from "./story.ts";
+
+const COMMAND_MS = 120_000; // for the project's own tests, built from nothing
 
 const buttons = (note: Locator) => note.locator(".monaco-button:not(.monaco-dropdown-button)").evaluateAll((all) => all.map((b) => b.textContent));
 
@@ -36,6 +38,7 @@ describe("steer", () => {
     await w.hideNotifications();
     const chat = await w.view("Agent");
     await chat.getByText("go test ./...").first().waitFor();
+    await drag(w, "vertical", { x: 350, y: 450 }, { x: 520, y: 450 });
     await picture(w, "permission");
     await chat.locator(".cards button", { hasText: /no$/ }).first().click();
     await w.status("agent ○").waitFor();
@@ -46,7 +49,7 @@ describe("steer", () => {
     await ask("run the tests");
     await w.status("agent ⧗ asks you").waitFor();
     await (await w.notification("bash wants to run: go test")).locator(".monaco-button", { hasText: /^Allow$/ }).click();
-    await w.status("agent ○").waitFor();
+    await w.status("agent ○").waitFor({ timeout: COMMAND_MS });
     const chat = await w.view("Agent");
     assert.equal(await chat.locator(".cards button").count(), 0);
   });
@@ -69,7 +72,7 @@ describe("steer", () => {
         await button.click().catch(() => undefined);
       }
       return w.status("agent ○").isVisible();
-    });
+    }, COMMAND_MS);
     chat = await w.view("Agent");
     await chat.getByText(/go test/).last().waitFor();
   });

@@ -67,7 +67,9 @@ suite("the editor's own language servers answer the agent", () => {
     edit.insert(document.uri, new vscode.Position(0, 0), "saved: ");
     assert.ok(await vscode.workspace.applyEdit(edit));
     assert.ok(document.isDirty);
-    assert.deepEqual(await answer({ op: "save", uri }), { saved: true });
+    assert.equal(await answer({ op: "save", uri, version: document.version - 1 }), false); // somebody has typed since
+    assert.ok(document.isDirty);
+    assert.equal(await answer({ op: "save", uri, version: document.version }), true);
     assert.match(String(await vscode.workspace.fs.readFile(document.uri)), /^saved: the word/);
   });
   test("what nobody knows is null", async () => {
