@@ -442,6 +442,47 @@ func TestSteerIsRead(t *testing.T) {
 	}
 }
 
+// A steer that a cancel left unread stays where it was sent: later turns have it
+// before their own message, in every call, and never as the last word.
+func TestUnreadSteerKeepsItsPlace(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	g := newRig(t, func(n int, _ model.Request) (string, []model.Call) {
+		switch n {
+		case 1:
+			close(entered)
+			<-release
+			return "too late", nil
+		case 2:
+			return "I look", []model.Call{call(2, "read", `{"path":"a.go"}`)}
+		}
+		return "done", nil
+	})
+	first := g.submit(SubmitParams{Input: "do it"})
+	<-entered
+	if s := g.submit(SubmitParams{Input: "only the client side, please"}); s.Kind != "steer" {
+		t.Fatalf("a message during a run is %+v", s)
+	}
+	g.engine.Control(context.Background(), g.client, json.RawMessage(fmt.Sprintf(
+		`{"schema":0,"type":"REQUEST","request_id":"c1","command":"cancel","target":{"run_id":%q},"timestamp":"2026-01-01T00:00:00Z","payload":{}}`, first.RunID)))
+	close(release)
+	g.ended(first.TurnID)
+	c, err := g.engine.Cycles(context.Background(), &CyclesParams{})
+	if err != nil || len(c.Meta.Cycles[first.CycleID].Unread) != 1 {
+		t.Fatalf("cycles: %+v, %v", c, err)
+	}
+	g.ended(g.submit(SubmitParams{Input: "another matter"}).TurnID)
+	if len(g.requests) != 3 {
+		t.Fatalf("%d requests, not 3", len(g.requests))
+	}
+	for i, r := range g.requests[1:] {
+		sent := encodeJSON(t, r.Messages)
+		steer, root := strings.Index(sent, "only the client side"), strings.Index(sent, "another matter")
+		if steer < 0 || root < steer {
+			t.Errorf("call %d of the later turn: the steer is at %d, its message at %d of\n%s", i+1, steer, root, sent)
+		}
+	}
+}
+
 // AGENT-3: ACK, then RESULT, then the event on loop:current that it causes.
 func TestControlOrder(t *testing.T) {
 	entered := make(chan struct{}, 10)

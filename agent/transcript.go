@@ -64,6 +64,7 @@ type entry struct {
 	kind  entryKind
 	id    string // candidate id
 	place int
+	sent  int // a steer's own place in the log
 	turn  int // index into turns
 	text  []byte
 	calls []entryCall
@@ -204,6 +205,7 @@ func (t *transcript) apply(e cycle.Event) {
 	case cycle.RunStop:
 		t.stops++
 		t.close(true)
+		t.placeUnread()
 		t.stop(place, e)
 	case cycle.TurnDone:
 		if x := t.turnByID(e.TurnID); x != nil {
@@ -294,13 +296,13 @@ func (t *transcript) user(place int, e cycle.UserMessage) {
 	if len(t.turns) == 0 {
 		t.turns = append(t.turns, turn{id: e.ID, rootEntry: -1})
 	}
-	kind, at := entryUser, t.current()
+	kind, at, sent := entryUser, t.current(), place
 	if e.Delivery == cycle.DeliverySteer && t.turns[at].rootEntry >= 0 {
 		kind, place = entrySteer, unplaced
 	} else {
 		t.turns[at].input, t.turns[at].rootEntry = e.Text, len(t.entries)
 	}
-	x := entry{kind: kind, id: "msg:" + e.ID, place: place, turn: at, done: true, words: true}
+	x := entry{kind: kind, id: "msg:" + e.ID, place: place, sent: sent, turn: at, done: true, words: true}
 	x.text = append(x.text, e.Text...)
 	t.entries = append(t.entries, x)
 }
@@ -397,6 +399,16 @@ func (t *transcript) place(place int, steers []string) {
 		x := &t.entries[i]
 		if x.place == unplaced && x.kind == entryNote || x.kind == entrySteer && slices.Contains(steers, x.id[len("msg:"):]) {
 			x.place = place
+		}
+	}
+}
+
+// placeUnread puts the steers that a stop left unread where they were sent. Else
+// they would come last in every later plan, as if the person had just said them.
+func (t *transcript) placeUnread() {
+	for i := range t.entries {
+		if x := &t.entries[i]; x.kind == entrySteer && x.place == unplaced {
+			x.place = x.sent
 		}
 	}
 }

@@ -147,6 +147,18 @@ func TestLostBuffer(t *testing.T) {
 	r.eq("buffer", r.buffer("f"), "a\nB\nc\nd\ne\nf\n")
 }
 
+// TestSavedWhenToldInParts: an edit of several places, of which the editor tells
+// one by one, is saved once all of it is there.
+func TestSavedWhenToldInParts(t *testing.T) {
+	r := newRig(t, map[string]string{"f": abc})
+	r.editor.Parts, r.editor.Late = true, true
+	r.editor.Open(r.abs("f"))
+	r.mustChange("t1", edits.ModeReview, "f", "b\nc\nd\n", "B\nc\nD\n")
+	r.eq("buffer", r.buffer("f"), "a\nB\nc\nD\ne\nf\n")
+	r.eq("disk", r.disk("f"), "a\nB\nc\nD\ne\nf\n")
+	r.eq("hunks", r.hunks(), `f:1-2 "b\n"→"B\n" pending; f:3-4 "d\n"→"D\n" pending`)
+}
+
 // noSaver hides that an editor can save.
 type noSaver struct{ edits.Editor }
 

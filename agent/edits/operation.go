@@ -257,6 +257,8 @@ func (l *Ledger) save(ctx context.Context, editor Editor, s *step) {
 	if !ok {
 		return
 	}
+	// an editor may tell of one edit in several changes: the first is no reason to leave it unsaved
+	l.await(ctx, s.f, StaleWait, func(now workspace.Doc, open bool) bool { return !open || now.Text == s.post.Shown() })
 	l.mu.Lock()
 	doc, open := l.ws.Doc(s.f.place)
 	l.mu.Unlock()

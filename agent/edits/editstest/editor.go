@@ -36,6 +36,9 @@ type Editor struct {
 	// Late delivers the didChange of an applied edit only after ApplyEdit has
 	// returned, from another goroutine.
 	Late bool
+	// Parts tells of an applied edit in one didChange for each of its places, the
+	// first at once. Neovim does so when it was quiet before.
+	Parts bool
 	// Before is called at the beginning of each ApplyEdit, without locks held:
 	// the person may type there.
 	Before func(path string)
@@ -271,11 +274,22 @@ func (e *Editor) ApplyEdit(_ context.Context, _ string, docs []edits.DocEdit) (b
 		b.undo, b.redo = append(b.undo, b.text), nil
 		c := changes(b.text, list, e.enc)
 		b.text = now
-		b.version++
-		tell := func(uri string, version int32) func() {
-			return func() { e.failed(e.to.DidChange(uri, version, c)) }
-		}(b.uri, b.version)
-		e.late = append(e.late, tell)
+		parts := [][]workspace.Change{c}
+		if e.Parts {
+			parts = parts[:0]
+			for i := range c {
+				parts = append(parts, c[i:i+1])
+			}
+		}
+		for _, part := range parts {
+			b.version++
+			uri, version := b.uri, b.version
+			e.late = append(e.late, func() { e.failed(e.to.DidChange(uri, version, part)) })
+		}
+	}
+	if e.Parts {
+		e.late[0]()
+		e.late = e.late[1:]
 	}
 	if !e.Late {
 		e.flush()

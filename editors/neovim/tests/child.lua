@@ -162,6 +162,47 @@ function M.new(size)
     end)()]]):format(key), "the question is answered with " .. key)
   end
 
+  --- Kills the server as a crash would: nothing flushed, nobody told.
+  function self.kill_server()
+    local killed = child.lua([[
+      local servers = vim.api.nvim_get_proc_children(vim.fn.getpid())
+      for _, pid in ipairs(servers) do
+        vim.uv.kill(pid, "sigkill")
+      end
+      return #servers
+    ]])
+    MiniTest.expect.equality(killed, 1)
+    self.said("the server ended (exit 0, signal 9) and is started again")
+  end
+
+  --- Waits until the person was told something, and says how often they were.
+  ---@param words string
+  ---@return integer
+  function self.said(words)
+    local function times()
+      return #vim.tbl_filter(function(m)
+        return m:find(words, 1, true) ~= nil
+      end, child.g.said)
+    end
+    self.wait(([[table.concat(vim.g.said, "\n"):find(%q, 1, true) ~= nil]]):format(words))
+    return times()
+  end
+
+  --- Puts the cursor on the panel's first row with these words.
+  function self.go_to_row(pattern)
+    child.lua(([[
+      local panel = require("agent-lsp.panel")
+      vim.api.nvim_set_current_win(panel.win())
+      for i, row in ipairs(panel.rows) do
+        if row.text:find(%q) then
+          vim.api.nvim_win_set_cursor(0, { i, 0 })
+          return
+        end
+      end
+      error("no such row")
+    ]]):format(pattern))
+  end
+
   function self.disk(name)
     return vim.fn.readfile(root .. "/" .. name)
   end

@@ -19,6 +19,9 @@ for need in "$BIN" "$NVIM" "$MINI_TEST/lua/mini/test.lua"; do
   [[ -e $need ]] || { echo "$need is missing: make test-env" >&2; exit 1; }
 done
 
+# the Go commands that cases run find what is built already; the server lets them read it only
+GOCACHE=${GOCACHE:-$(go env GOCACHE)}
+export GOCACHE
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 export XDG_CONFIG_HOME=$WORK/config XDG_STATE_HOME=$WORK/state XDG_CACHE_HOME=$WORK/cache XDG_DATA_HOME=$WORK/data

@@ -9,9 +9,27 @@ local M = {}
 ---@type { plan: agent_lsp.PlanResult, rows: agent_lsp.ContextRow[], filter: string?, buf: integer, session: agent_lsp.Session }?
 local shown
 
+--- Which of the branch's turns a plan is of, from 1; nil of another branch's.
+---@param s agent_lsp.Session
+---@param plan agent_lsp.PlanResult
+local function turn_of(s, plan)
+  for i, c in ipairs(s.model.cycles) do
+    if (s.meta.cycles[c.id] or {}).turnId == plan.turnId then
+      return i
+    end
+  end
+end
+
+---@param s agent_lsp.Session
+---@param plan agent_lsp.PlanResult
+---@param filter string?
+local function rows_of(s, plan, filter)
+  return lines.rows(plan, { width = vim.o.columns, ascii = config.values.ascii, filter = filter, turn = turn_of(s, plan) })
+end
+
 local function draw()
   assert(shown)
-  shown.rows = lines.rows(shown.plan, { width = vim.o.columns, ascii = config.values.ascii, filter = shown.filter })
+  shown.rows = rows_of(shown.session, shown.plan, shown.filter)
   page.put(shown.buf, shown.rows)
 end
 
@@ -98,7 +116,7 @@ function M.open(plan_id)
       client.say(client.explain(err), vim.log.levels.WARN)
       return
     end
-    local rows = lines.rows(plan, { width = vim.o.columns, ascii = config.values.ascii })
+    local rows = rows_of(s, plan)
     local buf, fresh = page.open("context", rows)
     shown = { plan = plan, rows = rows, buf = buf, session = s }
     if not fresh then

@@ -64,7 +64,7 @@ end
 ---@field included? boolean
 
 ---@param plan agent_lsp.PlanResult
----@param opts { width: integer, ascii?: boolean, filter?: string }
+---@param opts { width: integer, ascii?: boolean, filter?: string, turn?: integer }
 ---@return agent_lsp.ContextRow[]
 function M.rows(plan, opts)
   local g = glyphs.set(opts.ascii)
@@ -75,12 +75,22 @@ function M.rows(plan, opts)
   end
   local head = {
     "Plan " .. M.short(plan.planId),
-    ("call %d"):format(plan.call),
+    (opts.turn and ("turn %d, "):format(opts.turn) or "") .. ("call %d"):format(plan.call),
     plan.model,
     text.count(#plan.included, "item") .. " in",
     ("%d out"):format(#plan.excluded),
   }
-  add({ { table.concat(head, g.between), "AgentLspRoot" } })
+  local same = plan.replay == "identical"
+  add({
+    { table.concat(head, g.between), "AgentLspRoot" },
+    { plan.replay and g.between .. plan.replay .. " on replay " .. (same and g.done or g.failed) or "", same and "AgentLspIn" or "AgentLspError" },
+  })
+  if plan.replay and not same then
+    add({
+      { "What building it again from its stored inputs changes is told by: ", "AgentLspDim" },
+      { "agent-lsp replay " .. plan.planId, "AgentLspCode" },
+    })
+  end
   local pieces = bar(plan.sections, plan.budget.prompt, g)
   pieces[#pieces + 1] = {
     ("  %s of %s tokens"):format(text.tokens(plan.budget.estimated), text.tokens(plan.budget.prompt)),

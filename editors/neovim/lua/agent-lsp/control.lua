@@ -58,9 +58,10 @@ end
 ---@param command "pause"|"resume"|"cancel"|"escalate"
 ---@param payload table?
 ---@param done fun(payload: table)? gets the RESULT's payload
+---@param run string? the run's id; the one that the command fits if not said
 ---@return string? id
-function M.request(s, command, payload, done)
-  local run = s:run_id()
+function M.request(s, command, payload, done, run)
+  run = run or s:run_id(command)
   if not run then
     say(("nothing runs that could be %s"):format(({ pause = "paused", resume = "resumed", cancel = "cancelled", escalate = "escalated" })[command]))
     return nil

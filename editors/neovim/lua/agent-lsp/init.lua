@@ -30,6 +30,8 @@ local function join()
       end)
     elseif what == "tree" then
       permission.refresh(s)
+    elseif what == "cut off" then
+      require("agent-lsp.client").say("a run was cut off when the agent's process ended; [r] in the panel or :AgentResume takes it up again", vim.log.levels.WARN)
     else
       local words = require("agent-lsp.status").line(s)
       if words ~= said then -- for status lines that are drawn on demand only
@@ -217,10 +219,11 @@ end
 
 ---@param command "pause"|"resume"|"cancel"|"escalate"
 ---@param payload table?
-local function control(command, payload)
+---@param run string?
+local function control(command, payload, run)
   local s = session()
   if s then
-    require("agent-lsp.control").request(s, command, payload)
+    require("agent-lsp.control").request(s, command, payload, nil, run)
   end
 end
 
@@ -228,8 +231,10 @@ function M.pause()
   control("pause")
 end
 
-function M.resume()
-  control("resume")
+--- Lets a paused run go on, or takes one up that a crash cut off.
+---@param run string? its id; the one that waits if not said
+function M.resume(run)
+  control("resume", nil, run)
 end
 
 function M.cancel()

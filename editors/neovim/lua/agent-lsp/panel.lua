@@ -53,7 +53,9 @@ end
 --- What a closed cycle's rows depend on beside itself.
 local function stamp_of(s, c, opts, folded)
   local parts = { opts.width, tostring(folded), M.fold_count or 0, tostring(s.model), tostring(s.meta.cycles[c.id]) }
+  parts[#parts + 1] = opts.cut_off and opts.cut_off.cycle == c.id and opts.cut_off.id or ""
   for _, step in ipairs(c.steps) do
+    parts[#parts + 1] = opts.sent_again[step.id] and step.id or nil
     for _, group in ipairs(step.groups or {}) do
       for _, call in ipairs(group.calls) do
         parts[#parts + 1] = opts.pending[call.callId]
@@ -76,6 +78,8 @@ local function compose(s, width)
     pending = s:pending_by_call(),
     telemetry = s.telemetry,
     paused = s.run ~= nil and s.run.paused,
+    cut_off = s.cut_off,
+    sent_again = s:sent_again(),
   }
   local blank = { key = "blank", text = "", marks = {}, data = { kind = "note" } }
   local rows = {}
@@ -94,7 +98,7 @@ local function compose(s, width)
   end
   answers(nil)
   for _, c in ipairs(s.model.cycles) do
-    local folded = loaded[c.id] or false
+    local folded = loaded[c.id] and not (s.cut_off and s.cut_off.cycle == c.id) or false
     local entry = cache[c.id]
     local stamp = c.status ~= "active" and stamp_of(s, c, opts, folded) or nil
     if not entry or not stamp or entry.stamp ~= stamp then
@@ -456,7 +460,10 @@ local function keys(buf)
     require("agent-lsp.permission").focus()
   end)
   map("P", "pause", agent.pause)
-  map("r", "resume", agent.resume)
+  map("r", "resume", function()
+    local row = M.row_here()
+    agent.resume(row and row.data.kind == "standing" and row.data.run or nil)
+  end)
   map("x", "cancel", agent.cancel)
   map("e", "escalate", function()
     agent.escalate()

@@ -20,6 +20,7 @@ local HELD_MAX = 4096 -- deltas kept while the whole is fetched; the fetch repea
 ---@field hunks table<string, agent_lsp.Hunk[]> by uri, from top to bottom
 ---@field pending integer hunks in all files
 ---@field run { id: string, iter: integer, max: integer, model: string, paused: boolean }?
+---@field cut_off agent_lsp.CutOff? the branch's run that a crash ended and that may be taken up again
 ---@field status agent_lsp.StatusResult?
 ---@field index agent_lsp.IndexStatus?
 ---@field models agent_lsp.ModelInfo[]
@@ -29,10 +30,17 @@ local HELD_MAX = 4096 -- deltas kept while the whole is fetched; the fetch repea
 ---@field fetching boolean
 ---@field held agent_lsp.CycleNotification[]
 ---@field gate agent_lsp.Gate
+---@field private offered table<string, boolean> runs whose offer the person was told of
+---@field private asked integer how often the status was asked for: only the latest answer counts
 local Session = {}
 Session.__index = Session
 
---- Called with (session, what): what is "tree", "hunks" or "status".
+---@class agent_lsp.CutOff
+---@field id string of the run
+---@field cycle string
+
+--- Called with (session, what): what is "tree", "hunks", "status" or "cut off":
+--- the last once for each run that a crash ended and that may be taken up again.
 ---@type fun(session: agent_lsp.Session, what: string)[]
 M.listeners = {}
 
@@ -60,10 +68,12 @@ function M.new(root, gate)
     queue_paused = false,
     fetching = false,
     held = {},
+    offered = {},
+    asked = 0,
   }, Session)
 end
 
----@param what "tree"|"hunks"|"status"
+---@param what "tree"|"hunks"|"status"|"cut off"
 function Session:tell(what)
   for _, fn in ipairs(M.listeners) do
     fn(self, what)
@@ -91,14 +101,24 @@ function Session:active_meta()
   return c and self.meta.cycles[c.id] or nil
 end
 
---- The run that a control is meant for.
+--- The run that a control is meant for. Only a resume can mean one that a crash
+--- cut off, where nothing else waits to be resumed.
+---@param command string?
 ---@return string?
-function Session:run_id()
+function Session:run_id(command)
   local meta = self:active_meta()
-  if meta and (meta.runId or "") ~= "" then
-    return meta.runId
+  local id = meta and (meta.runId or "") ~= "" and meta.runId or self.run and self.run.id or nil
+  if command == "resume" and self.cut_off and not (id and self:paused()) then
+    return self.cut_off.id
   end
-  return self.run and self.run.id
+  return id
+end
+
+--- Whether the active run is.
+---@return boolean
+function Session:paused()
+  local meta = self:active_meta()
+  return meta ~= nil and meta.state == "paused" or self.run ~= nil and self.run.paused
 end
 
 ---@param r agent_lsp.CyclesResult
@@ -113,9 +133,34 @@ function Session:take_cycles(r)
   end
 end
 
+---@param self agent_lsp.Session
+---@param run agent_lsp.RunInfo?
 local function take_run(self, run)
   self.run = run
+    and run.state ~= "interrupted"
     and { id = run.runId, iter = run.iter, max = run.max, model = run.model, paused = run.state == "paused" }
+    or nil
+end
+
+--- Takes from what the server says of runs the one of this branch that a crash
+--- ended and that may be taken up again, if there is one.
+---@param self agent_lsp.Session
+---@param runs agent_lsp.RunInfo[]
+local function take_cut_off(self, runs)
+  local before = self.cut_off
+  self.cut_off = nil
+  for _, r in ipairs(runs) do
+    if r.resumable and r.sessionId == self.id and r.branchId == self.branch then
+      self.cut_off = { id = r.runId, cycle = r.cycleId }
+    end
+  end
+  if not vim.deep_equal(before, self.cut_off) then
+    self:tell("tree")
+  end
+  if self.cut_off and not self.offered[self.cut_off.id] then
+    self.offered[self.cut_off.id] = true
+    self:tell("cut off")
+  end
 end
 
 --- Takes a loaded session whole: tree, hunks and run.
@@ -126,6 +171,7 @@ function Session:take(r)
   self.telemetry = nil
   take_run(self, r.run)
   self:take_cycles(r.cycles)
+  take_cut_off(self, { r.run })
   self:set_hunks((r.edits or {}).hunks or {})
   self:tell("tree")
   self:tell("status")
@@ -168,20 +214,30 @@ function Session:fetch()
   end)
 end
 
---- Status and models: what the status line and the first minute say.
+--- Status and models: what the status line, the offer of a run that was cut off
+--- and the first minute say.
 function Session:refresh_status()
-  self.gate.request("agent/status", self:ref(), function(_, r)
-    if r then
-      self.status, self.index = r, r.index
-      self.id, self.branch = self.id or (r.sessionId ~= "" and r.sessionId or nil), self.branch or (r.branchId ~= "" and r.branchId or nil)
-      self:tell("status")
-    end
-  end)
+  self:refresh_runs()
   self.gate.request("agent/models", vim.empty_dict(), function(_, r)
     if r then
       self.models = r.models or {}
       self:tell("status")
     end
+  end)
+end
+
+--- Asks for the status, which says what runs and what may be taken up again.
+function Session:refresh_runs()
+  self.asked = self.asked + 1
+  local asked = self.asked
+  self.gate.request("agent/status", self:ref(), function(_, r)
+    if not r or asked ~= self.asked then
+      return -- what is said next is newer
+    end
+    self.status, self.index = r, r.index
+    self.id, self.branch = self.id or (r.sessionId ~= "" and r.sessionId or nil), self.branch or (r.branchId ~= "" and r.branchId or nil)
+    take_cut_off(self, r.runs or {})
+    self:tell("status")
   end)
 end
 
@@ -209,7 +265,7 @@ function Session:on_cycle(n)
   if n.branchId ~= self.branch then
     return
   end
-  local before = self.model.state
+  local before, queued = self.model.state, #self.model.queued
   if model.reduce(self.model, n.ops or {}) then
     self:fetch()
     return
@@ -221,6 +277,9 @@ function Session:on_cycle(n)
       self.run = nil
       self:refresh_status()
     end
+  end
+  if self.cut_off and (self.model.state == "active" and before == "idle" or #self.model.queued > queued) then
+    self:refresh_runs() -- what came may go on with that run, or without it
   end
   self:tell("tree")
   self:tell("status")
@@ -295,8 +354,13 @@ function Session:on_loop(n)
       local inner = n.stack[#n.stack]
       self.run = { id = n.run_id, iter = inner.iter, max = inner.max, model = inner.model, paused = frame.paused or inner.paused or false }
     end
-  elseif self.run and self.run.id == n.run_id then
-    self.run = nil
+  else
+    if self.run and self.run.id == n.run_id then
+      self.run = nil
+    end
+    if n.reason == "INTERRUPTED" then
+      self:refresh_runs() -- whose run it was, and whether it can be taken up
+    end
   end
   self:tell("status")
 end
@@ -326,6 +390,31 @@ function Session:pending_by_call()
     for _, h in ipairs(list) do
       if h.callId then
         out[h.callId] = (out[h.callId] or 0) + 1
+      end
+    end
+  end
+  return out
+end
+
+--- Steers that no model call read and that were sent again since: the same
+--- words, later. By message id.
+---@return table<string, boolean>
+function Session:sent_again()
+  local out, later = {}, {}
+  for _, q in ipairs(self.model.queued) do
+    later[q.text] = true
+  end
+  for i = #self.model.cycles, 1, -1 do
+    local c = self.model.cycles[i]
+    local unread = {}
+    for _, id in ipairs((self.meta.cycles[c.id] or {}).unread or {}) do
+      unread[id] = true
+    end
+    for j = #(c.steps or {}), 1, -1 do
+      local step = c.steps[j]
+      if step.type ~= "ai-block" then
+        out[step.id] = unread[step.id] and later[step.text] or nil
+        later[step.text] = true
       end
     end
   end

@@ -25,7 +25,7 @@ function M.of(session)
   if not session then
     return { state = "idle", pending = 0, model = "", elapsed = 0 }
   end
-  local meta, run = session:active_meta(), session.run
+  local meta = session:active_meta()
   local out = { state = "idle", pending = session.pending, model = "", elapsed = 0 }
   out.model = meta and meta.model ~= "" and meta.model or session.status and session.status.model or ""
   if not session.ready then
@@ -34,7 +34,7 @@ function M.of(session)
     local started = meta and text.epoch_ms(meta.started)
     out.elapsed = started and math.max(0, M.now() - started) / 1000 or 0
     out.iter, out.max = meta and meta.iter, meta and meta.max
-    if meta and meta.state == "paused" or run and run.paused then
+    if session:paused() then
       out.state = "paused"
     elseif meta and meta.state == "asking" then
       out.state = "waiting"

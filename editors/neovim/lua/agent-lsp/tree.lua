@@ -25,6 +25,8 @@ local RESULT_LINES_MAX = 40 -- of an opened call's result; the rest opens in a b
 ---@field folds? table<string, boolean> what the person opened or closed, by key
 ---@field pending? table<string, integer> hunks to review by call id
 ---@field paused? boolean the run is, whatever its last event says
+---@field cut_off? agent_lsp.CutOff the run that may be taken up again
+---@field sent_again? table<string, boolean> unread steers that were, by message id
 ---@field telemetry? string what the running cycle is at
 ---@field keys? table<string, string> labels of the keys that rows offer
 
@@ -52,6 +54,8 @@ local function painter(meta, opts)
     pending = opts.pending or {},
     telemetry = opts.telemetry,
     paused = opts.paused,
+    cut_off = opts.cut_off,
+    sent_again = opts.sent_again or {},
     keys = opts.keys or {},
     spinner = g.running[((opts.frame or 1) - 1) % #g.running + 1],
     result_lines_max = RESULT_LINES_MAX,
@@ -211,19 +215,28 @@ end
 
 local function steer(p, step, key, unread)
   local waits = unread[step.id]
-  local right = { { "steer", "AgentLspDim" } }
-  if waits and p.active then
-    right = { { "steer" .. p.g.between .. "unread", "AgentLspDim" } }
-  elseif waits then
-    right = { { "steer" .. p.g.between .. "never read  ", "AgentLspWait" } }
-    vim.list_extend(right, offers(p.width, { "s", "send again" }))
-  end
   local first, more = text.first_line(step.text)
-  p:row(key, 2, {
+  local left = {
     { p.g.steer .. " ", "AgentLspSteer" },
     { "you: ", "AgentLspSteer" },
     { first .. (more > 0 and (" (+%d)"):format(more) or ""), "AgentLspSteer" },
-  }, right, { kind = "steer", text = step.text, unread = waits and not p.active })
+  }
+  local right = { { "steer", "AgentLspDim" } }
+  if waits and p.active then
+    right = { { "steer" .. p.g.between .. "unread", "AgentLspDim" } }
+  elseif waits and p.sent_again[step.id] then
+    waits, right = false, { { "steer" .. p.g.between .. "sent again", "AgentLspDim" } }
+  elseif waits then
+    local room = p.width - 2 - 2 -- where it is scarce the person's own words have it
+    for _, piece in ipairs(left) do
+      room = room - text.width(piece[1])
+    end
+    local words = "steer" .. p.g.between .. "never read  "
+    words = text.width(words .. "[s] send again") <= room and words or "never read  "
+    right = { { words, "AgentLspWait" } }
+    vim.list_extend(right, offers(room - text.width(words) + 2, { "s", "send again" }))
+  end
+  p:row(key, 2, left, right, { kind = "steer", text = step.text, unread = waits and not p.active })
 end
 
 --- What a cycle waits for, or how it ended if not well.
@@ -249,8 +262,12 @@ local function ending(p, c, meta)
   elseif c.status == "error" then
     local first = text.first_line(meta.stop or "")
     p:row(key, 2, { { p.g.failed .. " " .. (first ~= "" and first or "failed"), "AgentLspError" } }, nil, data)
+  elseif c.status == "interrupted" and p.cut_off and p.cut_off.cycle == c.id then
+    local at = (meta.iter or 0) > 0 and (" at step %d of %d"):format(meta.iter, meta.max or 0) or ""
+    data.run = p.cut_off.id
+    p:offer(key, 2, { { p.g.paused .. " interrupted" .. at, "AgentLspPaused" } }, { "r", "resume" }, data)
   elseif c.status == "interrupted" then
-    local first = text.first_line(meta.stop or "")
+    local first = text.first_line(meta.stop or ""):gsub("; resume to go on$", "") -- what can be resumed is offered above
     local words = first ~= "" and "interrupted: " .. first or "interrupted"
     p:row(key, 2, { { p.g.cancelled .. " " .. words, "AgentLspDim" } }, nil, data)
   end

@@ -62,7 +62,7 @@ expect 'agent ○'
 gone 'NewRecovered\(1, val\).*hunk'
 
 keys ':AgentContext' Enter
-expect '^ *Plan [0-9a-f]+ · call'
+expect '^ *Plan [0-9a-f]+ · turn [0-9]+, call .* · identical on replay ✓'
 quiet
 picture neovim-context $SIZE
 keys q
@@ -78,5 +78,23 @@ quiet
 picture neovim-paused $SIZE
 keys ':AgentCancel' Enter
 expect 'interrupted'
+gone 'wants to run'
+
+# the server is killed while a run waits and a steer is unread
+keys ':Agent run the tests' Enter
+expect 'wants to run'
+quiet
+keys ':Agent only those of panics, please' Enter
+expect 'steer · unread'
+keys ':lua vim.uv.kill(vim.api.nvim_get_proc_children(vim.fn.getpid())[1], "sigkill")' Enter
+expect 'interrupted at step 2 of 40 +\[r\] resume'
+expect 'takes it up again'
+gone 'wants to run'
+quiet
+picture neovim-interrupted $SIZE
+keys ':AgentResume' Enter
+expect 'wants to run'
+quiet
+keys ':AgentCancel' Enter
 gone 'wants to run'
 echo 'neovim pictures: all seen'

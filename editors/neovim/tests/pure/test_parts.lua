@@ -57,6 +57,10 @@ T["context view"] = function()
   golden.equal("context", golden.rows(lines.rows(plan, { width = 120 }), true))
   golden.equal("context-ascii", golden.rows(lines.rows(plan, { width = 120, ascii = true })))
   golden.equal("context-filtered", golden.rows(lines.rows(plan, { width = 120, filter = "FRAME" })))
+  local replayed = vim.tbl_extend("force", plan, { replay = "identical" })
+  golden.equal("context-identical", golden.rows(lines.rows(replayed, { width = 120, turn = 4 }), true))
+  replayed.replay = "differs"
+  golden.equal("context-differs", golden.rows(lines.rows(replayed, { width = 120, turn = 4 }), true))
 end
 
 T["context comparison"] = function()

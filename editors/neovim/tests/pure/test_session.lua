@@ -126,4 +126,93 @@ T["the run: paused and over"] = function()
   eq(status.of(s).state, "idle")
 end
 
+--- What a server says after it was killed: a run of this branch that may be taken up, and one of another.
+local function cut()
+  return {
+    sessionId = "s1", branchId = "b1", model = "builtin",
+    runs = {
+      { runId = "run-1", sessionId = "s1", branchId = "b1", cycleId = "m1", state = "interrupted", resumable = true, iter = 2, max = 40 },
+      { runId = "run-9", sessionId = "s9", branchId = "b9", cycleId = "m9", state = "interrupted", resumable = true, iter = 2, max = 40 },
+    },
+  }
+end
+
+--- Counts how often the person is told of a run that was cut off.
+local function listen(s)
+  local told = 0
+  local function fn(of, what)
+    told = told + (of == s and what == "cut off" and 1 or 0)
+  end
+  table.insert(session.listeners, fn)
+  MiniTest.finally(function()
+    session.listeners = vim.tbl_filter(function(f)
+      return f ~= fn
+    end, session.listeners)
+  end)
+  return function()
+    return told
+  end
+end
+
+T["a run that a crash cut off is offered, told once, and gone once it goes on"] = function()
+  local s, take = new()
+  local told = listen(s)
+  s:load()
+  local answer = loaded(4)
+  answer.run = cut().runs[1]
+  take("agent/session/load").done(nil, answer)
+  eq({ s.cut_off, s.run, told() }, { { id = "run-1", cycle = "m1" }, nil, 1 })
+  eq({ s:run_id("resume"), s:run_id("cancel") }, { "run-1", nil })
+  take("agent/status").done(nil, cut())
+  s:load()
+  take("agent/session/load").done(nil, answer)
+  take("agent/status").done(nil, cut())
+  eq({ s.cut_off.id, told() }, { "run-1", 1 })
+  -- the run that goes on with it has begun: the server is asked what is left, and a late answer of before doesn't count
+  s:refresh_runs()
+  local late = take("agent/status")
+  s:on_cycle(delta(5, open, { meta = { { cycle = "m1", cycleMeta = { state = "running", runId = "run-2" } } } }))
+  take("agent/status").done(nil, { sessionId = "s1", branchId = "b1", model = "builtin", runs = {} })
+  late.done(nil, cut())
+  eq({ s.cut_off, s:run_id("resume"), told() }, { nil, "run-2", 1 })
+end
+
+T["a run that another window's server lost is offered here"] = function()
+  local s, take = ready(4)
+  take("agent/status").done(nil, { sessionId = "s1", branchId = "b1", model = "builtin", runs = {} })
+  local told = listen(s)
+  s:on_loop({ schema = 1, event = "ABORT", run_id = "run-1", reason = "INTERRUPTED", stack = {} })
+  take("agent/status").done(nil, cut())
+  eq({ s:run_id("resume"), told() }, { "run-1", 1 })
+  s:on_loop({ schema = 1, event = "ABORT", run_id = "run-8", reason = "USER_CANCELLED", stack = {} })
+  eq(take("agent/status"), nil)
+end
+
+T["resume means what is paused before what was cut off"] = function()
+  local s, take = ready(4)
+  take("agent/status").done(nil, cut())
+  s:on_cycle(delta(5, { { op = "cycle", cycle = "m2", kind = "followUp", text = "next" } }, { meta = { { cycle = "m2", cycleMeta = { state = "paused", runId = "run-2" } } } }))
+  take("agent/status").done(nil, cut()) -- it was not taken up by that
+  eq({ s:run_id("resume"), s:run_id("cancel"), s.cut_off.id }, { "run-2", "run-2", "run-1" })
+  s:on_cycle(delta(6, {}, { meta = { { cycle = "m2", cycleMeta = { state = "running", runId = "run-2" } } } }))
+  eq({ s:run_id("resume"), s:run_id("cancel") }, { "run-1", "run-2" })
+end
+
+T["an unread steer was sent again when its words came once more, later"] = function()
+  local s = ready(4)
+  local function c(id, words, steer)
+    return { id = id, status = "interrupted", root = { id = id, text = words }, steps = {
+      { type = "non-steer", id = id, text = words }, steer and { type = "steer", id = id .. "s", text = steer } or nil,
+    } }
+  end
+  s.model.cycles = { c("m1", "be quick", "be brief"), c("m2", "go on", "be quick") }
+  s.meta.cycles = { m1 = { unread = { "m1s" } }, m2 = { unread = { "m2s" } } }
+  eq(s:sent_again(), {})
+  s.model.queued = { { id = "q", text = "be brief" } }
+  eq(s:sent_again(), { m1s = true })
+  s.model.queued = {}
+  s.model.cycles[3] = c("m3", "be quick")
+  eq(s:sent_again(), { m2s = true })
+end
+
 return T

@@ -36,6 +36,12 @@ local pictures = {
     m.state, m.cycles[1].status = "idle", "interrupted"
     meta.cycles.m1.state, meta.cycles.m1.ended, meta.cycles.m1.elapsedMs = "done", "2026-01-01T10:02:05Z", 125000
   end,
+  ["cut-off"] = function(m, meta, o)
+    m.state, m.cycles[1].status = "idle", "interrupted"
+    meta.cycles.m1.state, meta.cycles.m1.ended, meta.cycles.m1.elapsedMs = "done", "2026-01-01T10:02:05Z", 125000
+    meta.cycles.m1.stop = "the agent's process ended; resume to go on"
+    o.cut_off, o.sent_again = { id = "run-1", cycle = "m1" }, { m2 = true }
+  end,
   failed = function(m, meta)
     m.state, m.cycles[1].status = "idle", "error"
     meta.cycles.m1.ended, meta.cycles.m1.elapsedMs, meta.cycles.m1.stop = "2026-01-01T10:00:09Z", 9000, "the model's provider failed: 401"
@@ -66,6 +72,43 @@ T["a paused run is drawn so, whatever its last event says"] = function()
       meta.cycles.m1.state = "paused"
     end)
   )
+end
+
+T["a run that a crash cut off is offered on its own row, and only while it can be taken up"] = function()
+  local function standing(change)
+    for _, row in ipairs(draw(function(m, meta, o)
+      pictures["cut-off"](m, meta, o)
+      change(m, meta, o)
+    end)) do
+      if row.data.kind == "standing" then
+        return row
+      end
+    end
+  end
+  local row = standing(function() end)
+  eq({ row.data.run, row.text:find("interrupted at step 5 of 40%s+%[r%] resume") ~= nil }, { "run-1", true })
+  local other = standing(function(_, _, o)
+    o.cut_off = { id = "run-7", cycle = "m7" }
+  end)
+  eq({ other.data.run, vim.trim(other.text) }, { nil, "– interrupted: the agent's process ended" })
+end
+
+T["a steer that was left unread is offered to be sent again, until it was"] = function()
+  local function steer(status, sent)
+    for _, row in ipairs(draw(function(m, _, o)
+      m.cycles[1].status, m.state = status, status == "active" and "active" or "idle"
+      o.sent_again = { m2 = sent }
+    end)) do
+      if row.data.kind == "steer" then
+        return { row.data.unread, row.data.text, vim.trim(row.text:match("please(.*)")) }
+      end
+    end
+  end
+  local words = "only the client side, please"
+  eq(steer("active"), { false, words, "steer · unread" })
+  eq(steer("interrupted"), { true, words, "steer · never read  [s] send again" })
+  eq(steer("error"), { true, words, "steer · never read  [s] send again" })
+  eq(steer("error", true), { false, words, "steer · sent again" })
 end
 
 T["golden: highlights"] = function()

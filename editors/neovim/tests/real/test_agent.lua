@@ -350,7 +350,7 @@ T["the context view"] = function()
   child.cmd("AgentContext")
   it.wait("vim.api.nvim_buf_get_name(0):find('agent%-lsp://context$') ~= nil")
   local text = table.concat(it.lines(), "\n")
-  eq(text:find("^Plan %x+ · call %d+ · builtin") ~= nil, true)
+  eq(text:find("^Plan %x+ · turn 1, call %d+ · builtin · %d+ items? in · %d+ out · identical on replay ✓\n") ~= nil, true)
   eq(text:find("\nin   retrieval +greet%.go:") ~= nil, true)
   go_to("^in   retrieval")
   child.type_keys("<CR>")
@@ -422,6 +422,84 @@ T["a server that dies is started again, and nothing is lost"] = function()
   it.wait(([[(require("agent-lsp.client").current.client_id or %d) ~= %d]]):format(first, first))
   it.ready()
   it.pending(3)
+end
+
+T["a run that kill -9 cut off is offered, also to who reopens the editor, taken up and finished"] = function()
+  vim.fn.writefile({
+    "package greeting",
+    "",
+    'import ("os"; "testing"; "time")',
+    "",
+    "func TestHello(t *testing.T) {",
+    '\tos.WriteFile("began", nil, 0o600)',
+    '\tfor _, err := os.Stat("free"); err != nil; _, err = os.Stat("free") {',
+    "\t\ttime.Sleep(5 * time.Millisecond)",
+    "\t}",
+    "}",
+  }, it.root .. "/greet_test.go")
+  child.cmd("Agent run the tests")
+  it.state("waiting")
+  it.answer("y")
+  it.wait(([[vim.uv.fs_stat(%q) ~= nil]]):format(it.root .. "/began"))
+  eq(child.lua_get([[require("agent-lsp").status().state]]), "running")
+  it.kill_server()
+  local offer = "⏸ interrupted at step 2 of 40%s+%[r%] resume"
+  it.tree_has(offer)
+  eq(it.said("a run was cut off"), 1)
+  it.state("idle")
+  it.start()
+  it.ready()
+  eq(it.said("a run was cut off"), 1)
+  child.cmd("AgentToggle")
+  it.tree_has(offer)
+  vim.fn.writefile({}, it.root .. "/free")
+  child.cmd("AgentResume")
+  it.state("waiting")
+  eq(it.tree():find("%[r%] resume"), nil)
+  it.answer("y")
+  it.state("idle")
+  eq(child.lua_get([[vim.tbl_map(function(c) return c.status end, require("agent-lsp.client").current.model.cycles)]]), { "interrupted", "completed" })
+  it.tree_has("✎ The tests pass")
+  eq(it.said("a run was cut off"), 1)
+  child.cmd("AgentResume")
+  it.said("nothing runs that could be resumed")
+end
+
+T["a steer that a crash left unread is shown so; the run is taken up by the key on its row"] = function()
+  child.cmd("Agent run the tests")
+  it.state("waiting")
+  child.lua([[require("agent-lsp").submit("only greet_test.go, please")]])
+  it.tree_has("↳ you: only greet_test.go, please%s+steer · unread")
+  it.kill_server()
+  it.tree_has("↳ you: only greet_test%.go, please%s+never read  %[s%] send again")
+  it.tree_has("⏸ interrupted at step %d of 40%s+%[r%] resume")
+  it.go_to_row("interrupted at step")
+  child.type_keys("r")
+  it.state("waiting")
+  it.answer("n")
+  it.state("idle")
+  eq(child.lua_get([[#require("agent-lsp.client").current.model.cycles]]), 2)
+  eq(it.tree():find("%[r%] resume"), nil)
+end
+
+T["a steer that a cancel left unread is sent again by the key on its row, once"] = function()
+  child.cmd("Agent run the tests")
+  it.state("waiting")
+  child.lua([[require("agent-lsp").submit("where is an empty name replaced?")]])
+  it.tree_has("↳ you: where is an empty name replaced%?%s+steer · unread")
+  child.cmd("AgentCancel")
+  it.state("idle")
+  it.tree_has("↳ you: where is an empty name.*never read  %[s%]")
+  it.go_to_row("never read")
+  child.type_keys("s")
+  it.tree_has("steer · sent again")
+  it.tree_has("▾ where is an empty name replaced%?")
+  it.state("idle")
+  it.tree_has("greet%.go:%d+")
+  it.go_to_row("sent again")
+  child.type_keys("s")
+  eq(child.lua_get([[vim.tbl_map(function(c) return c.status end, require("agent-lsp.client").current.model.cycles)]]), { "interrupted", "completed" })
+  eq(it.tree():find("send again"), nil)
 end
 
 T["a stale edit is not applied"] = function()
