@@ -93,8 +93,6 @@ gone 'wants to run'
 quiet
 picture neovim-interrupted $SIZE
 keys ':AgentResume' Enter
-expect 'wants to run'
-quiet
-keys ':AgentCancel' Enter
-gone 'wants to run'
+expect '– interrupted: the agent'
+gone '\[r\] resume'
 echo 'neovim pictures: all seen'

@@ -471,7 +471,7 @@ T["a steer that a crash left unread is shown so; the run is taken up by the key 
   child.lua([[require("agent-lsp").submit("only greet_test.go, please")]])
   it.tree_has("↳ you: only greet_test.go, please%s+steer · unread")
   it.kill_server()
-  it.tree_has("↳ you: only greet_test%.go, please%s+never read  %[s%] send again")
+  it.tree_has("↳ you: only greet_test%.go, please%s+never read  %[s%]")
   it.tree_has("⏸ interrupted at step %d of 40%s+%[r%] resume")
   it.go_to_row("interrupted at step")
   child.type_keys("r")
