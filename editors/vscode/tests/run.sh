@@ -26,11 +26,13 @@ export PATH=$NODE:$PATH
 
 cd "$EXTENSION"
 node node_modules/typescript/bin/tsc --noEmit
-node esbuild.mjs --tests
 for suite in "$@"; do
   echo "== VS Code, $suite"
   case $suite in
     pure | webview) node "tests/$suite/run.mjs" ;;
-    *) node --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-reporter=spec "tests/e2e/$suite.test.ts" ;;
+    *)
+      node esbuild.mjs --tests # anew: other suites make bundles of their own
+      node --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test --test-reporter=spec "tests/e2e/$suite.test.ts"
+      ;;
   esac
 done
