@@ -66,9 +66,11 @@ export class Permissions implements vscode.Disposable {
     }
   }
 
+  /** The server or the window ends: nobody is asked any more, and nothing is answered in the person's name. */
   withdrawAll(): void {
     for (const id of [...this.open.keys()]) {
-      this.finish(id, undefined);
+      this.open.delete(id);
+      this.overEmitter.fire(id);
     }
   }
 
