@@ -163,3 +163,11 @@ func FuzzParse(f *testing.F) {
 		readSteers([]string{s})
 	})
 }
+
+// A test run that a crash of the agent cut off says nothing about the tests.
+func TestCutOffTestsHaveNotFailed(t *testing.T) {
+	got := testReport("go test ./...", result{failed: true, text: cutOff + " while this call ran; whether it took effect is not known"})
+	if strings.Contains(got, "fail") || !strings.Contains(got, "did not come to their end") {
+		t.Error(got)
+	}
+}

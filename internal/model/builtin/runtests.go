@@ -139,6 +139,9 @@ var (
 	noTestRun = regexp.MustCompile(`no test files|no tests to run|collected 0 items|0 tests`)
 )
 
+// cutOff begins the result of a call that a crash of the agent ended.
+const cutOff = "interrupted: the agent's process ended"
+
 // testReport says whether a test run passed, and quotes what failed.
 func testReport(command string, res result) string {
 	switch {
@@ -146,6 +149,8 @@ func testReport(command string, res result) string {
 		return "The tests were not run: " + res.firstLine()
 	case res.unavailable:
 		return "The tests were not run: " + res.text
+	case res.failed && strings.HasPrefix(res.text, cutOff): // no result of theirs
+		return "The tests did not come to their end: " + res.firstLine() + ". Say `run the tests` and I'll run them again."
 	}
 	code, known := 0, false
 	if m := exitCode.FindAllStringSubmatch(res.text, -1); m != nil {
