@@ -136,6 +136,10 @@ function M.new(size)
     self.wait(([[table.concat(vim.api.nvim_buf_get_lines(require("agent-lsp.panel").buf, 0, -1, false), "\n"):find(%q) ~= nil]]):format(pattern))
   end
 
+  function self.tree_lacks(pattern)
+    self.wait(([[table.concat(vim.api.nvim_buf_get_lines(require("agent-lsp.panel").buf, 0, -1, false), "\n"):find(%q) == nil]]):format(pattern))
+  end
+
   --- What is drawn into the first file's buffer, of one kind: rows and words.
   ---@param kind "added"|"deleted"|nil
   ---@param bufnr integer?
