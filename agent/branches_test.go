@@ -198,7 +198,7 @@ func TestForkIsIsolatedUntilAdopted(t *testing.T) {
 	text := CompareText(side)
 	for _, want := range []string{
 		"          two                                   three\n", "did       read 1  ", "changed   1 files, +1 −1                        1 files, +1 −1\n",
-		"said      done: ", "\nPlan ", "two: a.go\n--- ", "three: a.go\n--- ",
+		"said      answer to ", "\nPlan ", "two: a.go\n--- ", "three: a.go\n--- ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the comparison for people lacks %q:\n%s", want, text)

@@ -203,15 +203,11 @@ func choose(list []leaving, now, demand, target, prompt int) []leaving {
 
 // compaction makes room before a plan is made, if the plan could not hold the
 // history, or would drop what the run has already sent. nil: there is room.
-func (t *timeline) compaction(ctx context.Context, r run.Run, around surroundings, retrieval *cycle.RetrievalDone) (*cycle.Compacted, error) {
-	list, record, err := t.candidates(ctx, r, around, retrieval, nil)
-	if err != nil {
-		return nil, err
+func (t *timeline) compaction(ctx context.Context, r run.Run, around surroundings, d draft) (*cycle.Compacted, error) {
+	if d.unfit != nil {
+		return nil, nil // what must be in does not fit; the plan itself says so
 	}
-	trial, err := contextplan.Build(record.Input)
-	if err != nil {
-		return nil, nil //nolint:nilerr // what must be in does not fit; the plan itself says so
-	}
+	list, trial := d.list, d.record.Plan
 	all := compressible(list, trial)
 	dropsSent := false // the run's prompt would not begin with the one before
 	bySent := map[string]bool{}
@@ -283,20 +279,19 @@ func (t *timeline) compactNow(ctx context.Context, modelName string) (*cycle.Com
 	if err != nil {
 		return nil, err
 	}
-	list, record, err := t.candidates(ctx, r, around, nil, nil)
+	d, err := t.draft(ctx, r, around, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	trial, err := contextplan.Build(record.Input)
-	if err != nil {
-		return nil, planError(err)
+	if d.unfit != nil {
+		return nil, planError(d.unfit)
 	}
 	prompt := around.prompt()
-	chosen := choose(compressible(list, trial), t.turnIndex(r.TurnID), demand(list, trial), 0, prompt)
+	chosen := choose(compressible(d.list, d.record.Plan), t.turnIndex(r.TurnID), demand(d.list, d.record.Plan), 0, prompt)
 	if len(chosen) == 0 {
 		return nil, nil
 	}
-	c, err := t.compact(ctx, r, list, chosen, prompt)
+	c, err := t.compact(ctx, r, d.list, chosen, prompt)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/agent/edits"
@@ -78,13 +79,20 @@ func (t *timeline) prepare(ctx context.Context, fx run.Prepare) {
 	if err == nil && (fx.First || t.rerouted(fx.Run)) {
 		out.Retrieval, err = t.retrieve(ctx, fx.Run)
 	}
+	var d draft
 	var record planRecord
 	var messages []model.Message
 	if err == nil {
-		out.Compacted, err = t.compaction(ctx, fx.Run, around, out.Retrieval)
+		d, err = t.draft(ctx, fx.Run, around, out.Retrieval, nil)
 	}
 	if err == nil {
-		record, messages, err = t.plan(ctx, fx.Run, around, out.Retrieval, out.Compacted)
+		out.Compacted, err = t.compaction(ctx, fx.Run, around, d)
+	}
+	if err == nil && out.Compacted != nil {
+		d, err = t.draft(ctx, fx.Run, around, out.Retrieval, out.Compacted)
+	}
+	if err == nil {
+		record, messages, err = t.plan(ctx, around, d)
 	}
 	if ctx.Err() != nil {
 		return
@@ -209,18 +217,31 @@ func (e *Engine) storeSet(ctx context.Context, t *timeline, r run.Run, set rag.S
 	return storeError(e.parts.Store.Put(ctx, a))
 }
 
-// plan makes a ContextPlan, stores it with its inputs and renders it.
-func (t *timeline) plan(ctx context.Context, r run.Run, around surroundings, retrieval *cycle.RetrievalDone, compacted *cycle.Compacted) (planRecord, []model.Message, error) {
-	list, record, err := t.candidates(ctx, r, around, retrieval, compacted)
-	if err != nil {
-		return record, nil, err
+// draft is a plan that nothing was done about yet: a compaction may follow.
+type draft struct {
+	list   []piece
+	record planRecord
+	unfit  error // what must be in does not fit
+}
+
+// draft gathers the candidates and lets the planner choose.
+func (t *timeline) draft(ctx context.Context, r run.Run, around surroundings, retrieval *cycle.RetrievalDone, compacted *cycle.Compacted) (d draft, err error) {
+	d.list, d.record, err = t.candidates(ctx, r, around, retrieval, compacted)
+	if err == nil {
+		d.record.Plan, d.unfit = contextplan.Build(d.record.Input)
 	}
-	byID := make(map[string]piece, len(list))
-	for _, p := range list {
+	return d, err
+}
+
+// plan stores a ContextPlan with its inputs and renders it.
+func (t *timeline) plan(ctx context.Context, around surroundings, d draft) (record planRecord, _ []model.Message, err error) {
+	record = d.record
+	if d.unfit != nil {
+		return record, nil, planError(d.unfit)
+	}
+	byID := make(map[string]piece, len(d.list))
+	for _, p := range d.list {
 		byID[p.Candidate.ID] = p
-	}
-	if record.Plan, err = contextplan.Build(record.Input); err != nil {
-		return record, nil, planError(err)
 	}
 	if record.Surroundings, err = around.keep(ctx, t.e.parts.Store); err != nil {
 		return record, nil, err
@@ -311,10 +332,23 @@ func (t *timeline) candidates(ctx context.Context, r run.Run, around surrounding
 // again after the files have changed; a fork that has changed files keeps its
 // own.
 func (t *timeline) evidence(ctx context.Context, setID string, left int, tokens func(string) int) ([]snippet, error) {
-	e, kept := t.e, setID
+	kept := setID
 	if t.copy.changed() {
 		kept += "@" + t.branch
 	}
+	if list, ok := t.shown.get(kept); ok {
+		return list, nil
+	}
+	out, err := t.readEvidence(ctx, setID, kept, left, tokens)
+	if err == nil {
+		t.shown.put(kept, out)
+	}
+	return out, err
+}
+
+// readEvidence reads it from the store, or from the files, and keeps it there.
+func (t *timeline) readEvidence(ctx context.Context, setID, kept string, left int, tokens func(string) int) ([]snippet, error) {
+	e := t.e
 	a, err := e.parts.Store.Get(ctx, store.KindRetrieval, setID)
 	if err != nil {
 		return nil, storeError(err)
@@ -339,6 +373,32 @@ func (t *timeline) evidence(ctx context.Context, setID string, left int, tokens 
 	}
 	a.Kind, a.ID, a.Body = store.KindEvidence, kept, body
 	return out, storeError(e.parts.Store.Put(ctx, a))
+}
+
+// shownEvidence keeps what was read of the latest RetrievalSets, for every
+// call of a run plans with them anew. Safe for concurrent use.
+type shownEvidence struct {
+	mu   sync.Mutex
+	sets map[string][]snippet
+}
+
+// shownMax is more than the sets that one plan may hold.
+const shownMax = 2 * (evidenceTurns + 1)
+
+func (s *shownEvidence) get(key string) ([]snippet, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list, ok := s.sets[key]
+	return list, ok
+}
+
+func (s *shownEvidence) put(key string, list []snippet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sets == nil || len(s.sets) >= shownMax {
+		s.sets = map[string][]snippet{}
+	}
+	s.sets[key] = list
 }
 
 type storedSnippet struct {

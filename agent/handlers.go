@@ -81,12 +81,7 @@ func (t *timeline) ensureClassified(ctx context.Context, r run.Run) error {
 		return nil
 	}
 	class := classifyAsked(x.extra().Asked, x.input)
-	c := cycle.Classified{TurnID: r.TurnID, Kind: class.Type, Confidence: class.Confidence, Method: class.Method, Time: t.e.now()}
-	if err := t.record(ctx, c); err != nil {
-		return err
-	}
-	t.e.classification(t, r.TurnID, c)
-	return nil
+	return t.record(ctx, cycle.Classified{TurnID: r.TurnID, Kind: class.Type, Confidence: class.Confidence, Method: class.Method, Time: t.e.now()})
 }
 
 // failedAt names the stage of the pipeline at which a turn failed.

@@ -286,7 +286,11 @@ func (e *Engine) PlanPreview(ctx context.Context, p *SubmitParams) (*PlanResult,
 	if err != nil {
 		return nil, err
 	}
-	record, _, err := preview.plan(ctx, r, around, set, nil)
+	d, err := preview.draft(ctx, r, around, set, nil)
+	if err != nil {
+		return nil, err
+	}
+	record, _, err := preview.plan(ctx, around, d)
 	if err != nil {
 		return nil, err
 	}

@@ -97,9 +97,6 @@ func (e *Engine) submit(ctx context.Context, p *SubmitParams, workflow *cycle.Wo
 	}
 	out := t.submitted(in.ID, ready.Kind)
 	out.Chips = readExtra(in.Submitted.Extra).Asked.chips()
-	if ready.Kind == "direct" {
-		e.classification(t, out.TurnID, *in.Classified)
-	}
 	return out, nil
 }
 

@@ -41,7 +41,8 @@ type timeline struct {
 	script *transcript
 	pins   map[string]cycle.PinChanged
 	logLen int
-	checks checks       // what edits broke; see verify.go
+	checks checks // what edits broke; see verify.go
+	shown  shownEvidence
 	copy   *workingCopy // a fork's own; nil on main, which works in the person's tree
 	// attachments are what messages brought along, by message id.
 	attachments map[string][]attached
@@ -298,6 +299,11 @@ func (t *timeline) publish(before run.State, c change, events []cycle.Event) {
 				cl.Cycle(n)
 			}
 		})
+	}
+	for _, e := range events { // before any effect can tell what it does
+		if c, ok := e.(cycle.Classified); ok {
+			t.e.classification(t, c.TurnID, c)
+		}
 	}
 	t.publishRun(before, events)
 }
