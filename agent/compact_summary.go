@@ -409,12 +409,13 @@ func (s *summariser) ask(ctx context.Context, n int, text string) (string, error
 	if err != nil {
 		return "", err
 	}
-	if err := e.parts.Store.Replace(ctx, store.Artifact{Kind: store.KindRound, ID: s.ref + "/" + strconv.Itoa(n), Session: s.t.session, Branch: s.t.branch,
+	kept := context.WithoutCancel(ctx) // the call was made: its round and its usage are both kept, or a replay finds one without the other
+	if err := e.parts.Store.Replace(kept, store.Artifact{Kind: store.KindRound, ID: s.ref + "/" + strconv.Itoa(n), Session: s.t.session, Branch: s.t.branch,
 		Turn: s.run.TurnID, Run: s.run.ID, Body: body}); err != nil {
 		return "", storeError(err)
 	}
 	u := r.Done.Usage
-	if err := s.t.record(context.WithoutCancel(ctx), cycle.UsageReported{RunID: s.run.ID, TurnID: s.run.TurnID, PlanID: plan.PlanID, Model: s.m.Name, Estimated: plan.Budget.Estimated,
+	if err := s.t.record(kept, cycle.UsageReported{RunID: s.run.ID, TurnID: s.run.TurnID, PlanID: plan.PlanID, Model: s.m.Name, Estimated: plan.Budget.Estimated,
 		Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CostUSD: cost(s.m.Caps, u), Reported: u.Reported,
 		MS: time.Since(begun).Milliseconds(), Time: e.now()}); err != nil {
 		return "", err
