@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/agent-lsp/agent-lsp/internal/store"
 )
@@ -100,11 +101,27 @@ func (e *Engine) branchSide(ctx context.Context, row store.Branch) (BranchSide, 
 		return out, nil
 	}
 	for _, f := range out.Outcome.Edits {
-		out.Diffs = append(out.Diffs, BranchDiff{Path: f.Path, Diff: f.Diff})
+		added, removed := diffCounts(f.Diff)
+		out.Diffs = append(out.Diffs, BranchDiff{Path: f.Path, Diff: f.Diff, Added: added, Removed: removed})
 	}
 	return out, nil
 }
 
 func spanLabel(path string, start, end int) string {
 	return path + ":" + strconv.Itoa(start) + "-" + strconv.Itoa(end)
+}
+
+// diffCounts counts the lines that a unified diff adds and removes. What
+// stands before its first hunk is the files' names.
+func diffCounts(diff string) (added, removed int) {
+	_, hunks, _ := strings.Cut(diff, "\n@@")
+	for line := range strings.Lines(hunks) {
+		switch line[0] {
+		case '+':
+			added++
+		case '-':
+			removed++
+		}
+	}
+	return added, removed
 }

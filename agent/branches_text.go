@@ -107,15 +107,7 @@ func saidText(s BranchSide) string {
 func changedText(list []BranchDiff) string {
 	added, removed := 0, 0
 	for _, d := range list {
-		for _, l := range strings.Split(d.Diff, "\n") {
-			switch {
-			case strings.HasPrefix(l, "+++"), strings.HasPrefix(l, "---"):
-			case strings.HasPrefix(l, "+"):
-				added++
-			case strings.HasPrefix(l, "-"):
-				removed++
-			}
-		}
+		added, removed = added+d.Added, removed+d.Removed
 	}
 	return fmt.Sprintf("%d files, +%d −%d", len(list), added, removed)
 }

@@ -167,7 +167,7 @@ const escapesMin = 80
 // own, and looks at what really happened.
 func TestEscapes(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("no bash on this machine")
+		t.Fatal("no bash on this machine: install it")
 	}
 	f, err := os.Open("testdata/escapes.txt")
 	if err != nil {
@@ -251,7 +251,7 @@ func TestEscapes(t *testing.T) {
 // output, ends with its time, and leaves nothing behind.
 func TestForkStormAndFlood(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("no bash on this machine")
+		t.Fatal("no bash on this machine: install it")
 	}
 	g := newGround(t)
 	mark := "4242." + strconv.Itoa(os.Getpid())

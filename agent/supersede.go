@@ -53,7 +53,6 @@ func supersede(t *transcript, now int, list []piece) {
 	type reader struct {
 		at   int // index into list, of the reply
 		turn int
-		seq  int
 		ids  []string // the reply, its results and the reflection on them
 		read []readSpan
 		only bool // all its calls are reads
@@ -69,7 +68,7 @@ func supersede(t *transcript, now int, list []piece) {
 		if x.kind != entryReply || len(x.calls) == 0 || x.turn >= now || !known {
 			continue
 		}
-		r := reader{at: k, turn: x.turn, seq: list[k].Candidate.Seq, ids: []string{x.id}, only: true}
+		r := reader{at: k, turn: x.turn, ids: []string{x.id}, only: true}
 		for _, c := range x.calls {
 			s, ok := spanOf(c)
 			r.only = r.only && ok

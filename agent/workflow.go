@@ -292,18 +292,25 @@ func (e *Engine) Workflow(ctx context.Context, p *TurnParams) (*WorkflowResult, 
 	return &WorkflowResult{SessionID: t.session, BranchID: t.branch, TurnID: x.id, Workflow: *x.workflow, Text: checklist(*x.workflow)}, nil
 }
 
+// proposedWorkflow is a turn whose workflow waits for the person's word; done
+// says what was to be done with it.
+func (t *timeline) proposedWorkflow(turnID, done string) (turn, error) {
+	x, err := t.latestWorkflow(turnID)
+	if err == nil && x.workflow.Status != cycle.WorkflowProposed {
+		err = &Error{Code: CodeInvalidState, Message: "the workflow is " + x.workflow.Status, Hint: "only a proposed one can be " + done}
+	}
+	return x, err
+}
+
 // WorkflowEdit replaces the steps of a proposed workflow.
 func (e *Engine) WorkflowEdit(ctx context.Context, p *WorkflowEditParams) (*WorkflowResult, error) {
 	t, err := e.timeline(ctx, p.SessionID, p.BranchID)
 	if err != nil {
 		return nil, err
 	}
-	x, err := t.latestWorkflow(p.TurnID)
+	x, err := t.proposedWorkflow(p.TurnID, "edited")
 	if err != nil {
 		return nil, err
-	}
-	if x.workflow.Status != cycle.WorkflowProposed {
-		return nil, &Error{Code: CodeInvalidState, Message: "the workflow is " + x.workflow.Status, Hint: "only a proposed one can be edited"}
 	}
 	if len(p.Steps) == 0 || len(p.Steps) > workflowStepsMax {
 		return nil, &Error{Code: CodeBadRequest, Message: fmt.Sprintf("%d steps; a workflow has 1 to %d", len(p.Steps), workflowStepsMax)}
@@ -338,12 +345,9 @@ func (e *Engine) WorkflowApprove(ctx context.Context, p *TurnParams) (*SubmitRes
 	if err != nil {
 		return nil, err
 	}
-	x, err := t.latestWorkflow(p.TurnID)
+	x, err := t.proposedWorkflow(p.TurnID, "approved")
 	if err != nil {
 		return nil, err
-	}
-	if x.workflow.Status != cycle.WorkflowProposed {
-		return nil, &Error{Code: CodeInvalidState, Message: "the workflow is " + x.workflow.Status, Hint: "only a proposed one can be approved"}
 	}
 	return e.submit(ctx, &SubmitParams{Input: x.input, SessionID: t.session, BranchID: t.branch, Mode: ModeExecuting, Delivery: string(cycle.DeliveryFollowUp),
 		Source: x.submitted.Source, ClientRequestID: "approve-" + x.id}, x.workflow)
