@@ -3,6 +3,9 @@ package agent
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/agent-lsp/agent-lsp/agent/edits"
+	"github.com/agent-lsp/agent-lsp/internal/text"
 )
 
 // Client is one attached editor, terminal or script, as the engine sees it.
@@ -42,14 +45,42 @@ type ClientCaps struct {
 	ApplyEdit bool `json:"applyEdit"`
 	Plain     bool `json:"plain"`
 	// Encoding is the unit of every Position.Character on this connection:
-	// utf-8 (bytes), utf-16 or utf-32. The engine converts.
+	// utf-8 (bytes), utf-16 or utf-32. Clients of one engine may differ: each
+	// is told, and each asks ([WithEncoding]), in its own.
 	Encoding string `json:"encoding"`
+}
+
+// WithEncoding says in which unit the columns of a request and of its answer
+// count; UTF-16 where nobody has said so.
+func WithEncoding(ctx context.Context, encoding string) context.Context {
+	return context.WithValue(ctx, encodingKey{}, text.Encoding(encoding))
+}
+
+type encodingKey struct{}
+
+func encodingOf(ctx context.Context) text.Encoding {
+	enc, _ := ctx.Value(encodingKey{}).(text.Encoding)
+	return enc
 }
 
 // WorkspaceEdit is one undo step over open documents.
 type WorkspaceEdit struct {
 	Label string
 	Docs  []DocumentEdit
+}
+
+// WorkspaceEditFor is edits in the units of one client.
+func WorkspaceEditFor(c Client, label string, docs []edits.DocEdit) WorkspaceEdit {
+	enc := text.Encoding(c.Caps().Encoding)
+	w := WorkspaceEdit{Label: label}
+	for _, d := range docs {
+		e := DocumentEdit{URI: d.URI, Version: d.Version}
+		for _, r := range d.Edits {
+			e.Edits = append(e.Edits, TextEdit{Range: fromTextRange(r.At.In(enc)), NewText: r.New})
+		}
+		w.Docs = append(w.Docs, e)
+	}
+	return w
 }
 
 // DocumentEdit is the edits of one open document at one version, ascending and
@@ -82,8 +113,9 @@ type EditorParams struct {
 type Documents interface {
 	DidOpen(uri, languageID string, version int32, text string)
 	// DidChange applies changes in order, each in terms of the text left by
-	// the one before; a nil Range replaces the whole text.
-	DidChange(uri string, version int32, changes []ContentChange) error
+	// the one before; a nil Range replaces the whole text. Columns count in
+	// encoding, which is the client's ([ClientCaps].Encoding).
+	DidChange(uri string, version int32, changes []ContentChange, encoding string) error
 	DidSave(uri string)
 	DidClose(uri string)
 	// DidChangeFiles tells of files that changed on disk.

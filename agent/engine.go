@@ -210,11 +210,11 @@ func (e *Engine) Attach(c Client) (detach func()) {
 	}
 	e.mu.Unlock()
 	if c.Caps().ApplyEdit {
-		e.parts.Edits.SetEditor(editorOf(c), encodingOf(c.Caps()))
+		e.parts.Edits.SetEditor(editorOf(c))
 	}
 	c.Index(e.indexStatus())
 	if hunks := e.parts.Edits.Hunks(edits.Filter{}); len(hunks) > 0 {
-		c.EditsChanged(e.editsChanged(edits.Changed{Hunks: hunks, Pending: len(hunks)}))
+		c.EditsChanged(editsChangedFor(c, edits.Changed{Hunks: hunks, Pending: len(hunks)}))
 	}
 	for _, t := range list {
 		t.tellState(c)

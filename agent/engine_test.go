@@ -104,8 +104,15 @@ func (g *rig) open(r reply) {
 			ids++
 			return fmt.Sprintf("%s%d-%d", prefix, time.Now().UnixNano()%1e6, ids)
 		},
-		Log:          func(f string, a ...any) { g.t.Logf(f, a...) },
-		SourceText:   func(p string) ([]byte, error) { return os.ReadFile(filepath.Join(g.dir, p)) },
+		Log: func(f string, a ...any) { g.t.Logf(f, a...) },
+		SourceText: func(p string) ([]byte, error) {
+			if place, err := space.Resolve(p); err == nil {
+				if doc, ok := space.Doc(place); ok {
+					return []byte(doc.Text), nil
+				}
+			}
+			return os.ReadFile(filepath.Join(g.dir, p))
+		},
 		Paths:        func(context.Context) []string { return []string{"a.go", "b.go"} },
 		Instructions: func([]string) []Instruction { return nil },
 		Commands:     func() ([]UserCommand, []string) { return g.commands, nil },

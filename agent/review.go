@@ -61,24 +61,9 @@ type clientEditor struct{ c Client }
 
 func editorOf(c Client) edits.Editor { return clientEditor{c} }
 
-func encodingOf(c ClientCaps) text.Encoding {
-	if c.Encoding == "" {
-		return text.UTF16
-	}
-	return text.Encoding(c.Encoding)
-}
-
 // ApplyEdit implements edits.Editor.
 func (x clientEditor) ApplyEdit(ctx context.Context, label string, docs []edits.DocEdit) (bool, error) {
-	e := WorkspaceEdit{Label: label}
-	for _, d := range docs {
-		de := DocumentEdit{URI: d.URI, Version: d.Version}
-		for _, r := range d.Edits {
-			de.Edits = append(de.Edits, TextEdit{Range: fromTextRange(r.Range), NewText: r.New})
-		}
-		e.Docs = append(e.Docs, de)
-	}
-	ok, _, err := x.c.ApplyEdit(ctx, e)
+	ok, _, err := x.c.ApplyEdit(ctx, WorkspaceEditFor(x.c, label, docs))
 	return ok, err
 }
 
@@ -111,12 +96,11 @@ func toTextRange(r Range) text.Range {
 
 // EditsHappened is the ledger's callback: hunks were added, rebased or resolved.
 func (e *Engine) EditsHappened(c edits.Changed) {
-	n := e.editsChanged(c)
-	e.each(func(cl Client) { cl.EditsChanged(n) })
+	e.each(func(to Client) { to.EditsChanged(editsChangedFor(to, c)) })
 }
 
-func (e *Engine) editsChanged(c edits.Changed) EditsChanged {
-	n := EditsChanged{URIs: append([]string{}, c.URIs...), Hunks: toHunks(c.Hunks), Pending: c.Pending}
+func editsChangedFor(to Client, c edits.Changed) EditsChanged {
+	n := EditsChanged{URIs: append([]string{}, c.URIs...), Hunks: toHunks(c.Hunks, text.Encoding(to.Caps().Encoding)), Pending: c.Pending}
 	if len(c.SessionIDs) > 0 {
 		n.SessionID = c.SessionIDs[len(c.SessionIDs)-1]
 	}
@@ -130,10 +114,10 @@ func (e *Engine) editsChanged(c edits.Changed) EditsChanged {
 	return n
 }
 
-func toHunks(list []edits.HunkView) []Hunk {
+func toHunks(list []edits.HunkView, enc text.Encoding) []Hunk {
 	out := []Hunk{}
 	for _, h := range list {
-		x := Hunk{HunkID: h.HunkID, EditID: h.EditID, TurnID: h.TurnID, CallID: h.CallID, URI: h.URI, Path: h.Path, Range: fromTextRange(h.Range),
+		x := Hunk{HunkID: h.HunkID, EditID: h.EditID, TurnID: h.TurnID, CallID: h.CallID, URI: h.URI, Path: h.Path, Range: fromTextRange(h.At.In(enc)),
 			BaseText: h.BaseText, NewText: h.NewText, Status: string(h.Status), Held: h.Held, File: h.File}
 		if h.Version != nil {
 			v := int(*h.Version)
@@ -145,8 +129,8 @@ func toHunks(list []edits.HunkView) []Hunk {
 }
 
 // Edits lists pending hunks.
-func (e *Engine) Edits(_ context.Context, p *EditsParams) (*EditsResult, error) {
-	return &EditsResult{Hunks: toHunks(e.parts.Edits.Hunks(edits.Filter{SessionID: p.SessionID, Path: p.URI}))}, nil
+func (e *Engine) Edits(ctx context.Context, p *EditsParams) (*EditsResult, error) {
+	return &EditsResult{Hunks: toHunks(e.parts.Edits.Hunks(edits.Filter{SessionID: p.SessionID, Path: p.URI}), encodingOf(ctx))}, nil
 }
 
 // EditsResolve accepts or rejects hunks.
@@ -250,7 +234,7 @@ func (e *Engine) DidOpen(uri, _ string, version int32, content string) {
 }
 
 // DidChange tells of the person's typing.
-func (e *Engine) DidChange(uri string, version int32, changes []ContentChange) error {
+func (e *Engine) DidChange(uri string, version int32, changes []ContentChange, encoding string) error {
 	list := make([]workspace.Change, len(changes))
 	for i, c := range changes {
 		list[i].Text = c.Text
@@ -259,7 +243,7 @@ func (e *Engine) DidChange(uri string, version int32, changes []ContentChange) e
 			list[i].Range = &r
 		}
 	}
-	if err := e.parts.Edits.DidChange(uri, version, list); err != nil {
+	if err := e.parts.Edits.DidChange(uri, version, list, text.Encoding(encoding)); err != nil {
 		return &Error{Code: CodeBadRequest, Message: err.Error(), Hint: "close the document and open it again"}
 	}
 	e.touched(uri)

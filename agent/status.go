@@ -326,7 +326,7 @@ func (e *Engine) SessionLoad(ctx context.Context, p *SessionRef) (*SessionLoaded
 	if err != nil {
 		return nil, err
 	}
-	out := &SessionLoaded{SessionInfo: *info, Cycles: *cycles, Edits: EditsResult{Hunks: toHunks(e.parts.Edits.Hunks(edits.Filter{}))}}
+	out := &SessionLoaded{SessionInfo: *info, Cycles: *cycles, Edits: EditsResult{Hunks: toHunks(e.parts.Edits.Hunks(edits.Filter{}), encodingOf(ctx))}}
 	if r, ok := t.runInfo(); ok {
 		r.Position = e.position(r.RunID)
 		out.Run = &r

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/run"
+	"github.com/agent-lsp/agent-lsp/internal/text"
 	"github.com/agent-lsp/agent-lsp/tools"
 )
 
@@ -277,12 +278,27 @@ func (e *Engine) problemsOf(ctx context.Context, p string) (found []tools.Diagno
 			return
 		}
 		answered = true
+		column := e.columns(c, p)
 		for _, d := range list {
-			found = append(found, tools.Diagnostic{Path: p, Line: d.Range.Start.Line + 1, Col: d.Range.Start.Character + 1,
+			found = append(found, tools.Diagnostic{Path: p, Line: d.Range.Start.Line + 1, Col: column(d.Range.Start),
 				Severity: severities[d.Severity], Source: d.Source, Message: d.words()})
 		}
 	})
 	return found, answered
+}
+
+// columns turns a client's positions in a file into columns as the model reads
+// them, in characters from 1, whichever units the client counts in.
+func (e *Engine) columns(c Client, p string) func(Position) int {
+	data, err := e.parts.SourceText(p)
+	if err != nil {
+		return func(at Position) int { return at.Character + 1 }
+	}
+	index := text.NewIndex(string(data))
+	return func(at Position) int {
+		off := index.Offset(text.Position{Line: at.Line, Col: at.Character}, text.Encoding(c.Caps().Encoding))
+		return index.Position(off, text.UTF32).Col + 1
+	}
 }
 
 func (d lspDiagnostic) words() string {

@@ -57,7 +57,7 @@ func (c *checker) ApplyEdit(_ context.Context, w WorkspaceEdit) (bool, string, e
 		}
 		c.now[d.URI] = now
 		c.version++
-		if err := c.engine.DidChange(d.URI, c.version, []ContentChange{{Text: now}}); err != nil {
+		if err := c.engine.DidChange(d.URI, c.version, []ContentChange{{Text: now}}, "utf-8"); err != nil {
 			return false, "", err
 		}
 	}
@@ -108,7 +108,7 @@ func TestFeedback(t *testing.T) {
 	})
 	c := &checker{recorder: &recorder{wake: make(chan struct{}, 1)}, late: 2, now: map[string]string{}, told: map[string]string{}, lag: map[string]int{}}
 	t.Cleanup(g.engine.Attach(c))
-	g.write("a.go", "package a\n\n// broken before\nfunc A() int { return 1 }\n")
+	g.write("a.go", "package a\n\n/* 😀 */ // broken before\nfunc A() int { return 1 }\n")
 	for _, name := range []string{"a.go", "b.go"} {
 		c.open(g.engine, g.engine.uri(name), g.file(name))
 	}
@@ -133,7 +133,7 @@ func TestFeedback(t *testing.T) {
 		}
 	}
 	found, err := g.engine.Diagnostics(context.Background(), "a.go")
-	if err != nil || len(found) != 4 || found[0].Message != "this is broken before" {
+	if err != nil || len(found) != 4 || found[0].Message != "this is broken before" || found[0].Col != 12 {
 		t.Errorf("the tool sees %+v, %v", found, err)
 	}
 }

@@ -56,7 +56,7 @@ func BenchmarkDidChange(b *testing.B) {
 // silentEngine takes changes and does nothing with them.
 type silentEngine struct{ *fakeEngine }
 
-func (silentEngine) DidChange(string, int32, []agent.ContentChange) error { return nil }
+func (silentEngine) DidChange(string, int32, []agent.ContentChange, string) error { return nil }
 
 // BenchmarkCycle is a step-tree delta from the engine to a client that reads.
 func BenchmarkCycle(b *testing.B) {

@@ -12,6 +12,8 @@ import (
 
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
+
+	"github.com/agent-lsp/agent-lsp/agent"
 )
 
 // route is how a method is served. An inline method runs on the read loop, so
@@ -28,7 +30,7 @@ type route struct {
 // handler that was not released crashes the process. Only Async and
 // DetachContext may see rctx.
 func (s *Server) handle(rctx context.Context, req *jsonrpc2.Request) (any, error) {
-	ctx := jsonrpc2.DetachContext(rctx)
+	ctx := agent.WithEncoding(jsonrpc2.DetachContext(rctx), s.peer.caps.Encoding)
 	method := strings.Clone(req.Method())
 	if !req.IsCall() {
 		s.notified(ctx, method, req.Params())

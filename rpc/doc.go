@@ -21,8 +21,9 @@
 // # What it doesn't do
 //
 // It has no policy, no prompts beyond the titles of its menus, and no
-// conversion of columns: the engine has the text and converts
-// (agent.ClientCaps.Encoding says the unit).
+// conversion of columns: the engine has the text and converts. It is told each
+// client's unit (agent.ClientCaps.Encoding) with every change of a document,
+// and with every request in its context (agent.WithEncoding).
 //
 // # Invariants
 //

@@ -10,8 +10,10 @@ import (
 
 // Engine is what answers: all that a connection asks of the agent.
 //
-// Positions and ranges, in either direction, are in the units of
-// [InitOptions].Caps.Encoding: the engine has the text, so it converts.
+// Positions and ranges, in either direction, are in the units of the client at
+// this connection: the engine has the text, so it converts. It hears the unit
+// from agent.Client.Caps, with DidChange, and in the contexts of requests
+// (agent.WithEncoding).
 // All methods may be called at the same time, but for those of
 // agent.Documents and SetRoots, which come one after the other in the order in
 // which the editor sent them and must return without waiting for the client.

@@ -63,7 +63,7 @@ func (f *fakeEngine) DidOpen(uri, l string, v int32, t string) {
 	f.say("DidOpen %s %s %d %q", uri, l, v, t)
 }
 
-func (f *fakeEngine) DidChange(uri string, version int32, changes []agent.ContentChange) error {
+func (f *fakeEngine) DidChange(uri string, version int32, changes []agent.ContentChange, encoding string) error {
 	text := f.text(uri)
 	for _, c := range changes {
 		if c.Range == nil {

@@ -82,7 +82,7 @@ func (s *Server) didChange(ctx context.Context, p *didChange) error {
 		return errNoURI
 	}
 	s.gate.sync(ctx, size, func(e Engine) {
-		if err := e.DidChange(d.URI, d.Version, changes); err != nil {
+		if err := e.DidChange(d.URI, d.Version, changes, s.peer.caps.Encoding); err != nil {
 			s.log.Warn("a change of a document does not fit", "uri", d.URI, "version", d.Version, "error", err)
 			s.peer.logMessage(messageWarning, fmt.Sprintf("version %d of %s does not fit: %v", d.Version, d.URI, err))
 		}

@@ -18,7 +18,7 @@ const diagnosticsMax = 100
 // Diagnostic is one problem that a language server reports.
 type Diagnostic struct {
 	Path      string
-	Line, Col int    // 1-based
+	Line, Col int    // 1-based; Col in characters
 	Severity  string // "error", "warning", "info", "hint"
 	Message   string
 	Source    string // "gopls", "eslint"

@@ -42,8 +42,7 @@ type Saver interface {
 }
 
 // DocEdit is what to change in one open document. Edits refer to the document
-// at Version, are ordered and don't overlap; Ranges are the same places in the
-// ledger's encoding.
+// at Version, are ordered and don't overlap.
 type DocEdit struct {
 	URI, Path string
 	Version   int32
@@ -52,8 +51,8 @@ type DocEdit struct {
 
 // RangeEdit replaces a range by text.
 type RangeEdit struct {
-	Range text.Range
-	New   string
+	At  text.Places
+	New string
 }
 
 // Mode says how the agent's edits land.
@@ -78,7 +77,6 @@ type Config struct {
 	Blobs     Blobs
 	Workspace *workspace.Workspace
 	Editor    Editor           // may be nil; see SetEditor
-	Encoding  text.Encoding    // of ranges; "" = UTF-16
 	Now       func() time.Time // stamps events; nil = time.Now
 	Salt      string           // makes this process's ids different from any other's; \"\" = random
 	Changed   func(c Changed)  // called after hunks changed, one call at a time, newest state last; must neither block nor call the ledger; may be nil
@@ -98,7 +96,7 @@ type HunkView struct {
 	HunkID, EditID, SessionID, TurnID, CallID string
 	EditIDs, TurnIDs                          []string // all that shaped it, oldest first
 	URI, Path                                 string
-	Range                                     text.Range // in the text that the person sees: over NewText, or over BaseText when Held
+	At                                        text.Places // in the text that the person sees: over NewText, or over BaseText when Held
 	BaseText, NewText                         string
 	Status                                    Status
 	Held                                      bool   // not in the text until accepted
@@ -201,12 +199,12 @@ type surface interface {
 	// The person's side, called in the order of the editor's messages. None of
 	// them blocks on an ApplyEdit that is under way.
 	DidOpen(uri string, version int32, text string) error
-	DidChange(uri string, version int32, changes []workspace.Change) error
+	DidChange(uri string, version int32, changes []workspace.Change, enc text.Encoding) error // enc: of the changes' ranges; "" = UTF-16
 	DidSave(uri string) error
 	DidClose(uri string) error
 	DidRename(oldURI, newURI string) error
 	DiskChanged(paths []string) // absolute or workspace-relative; folders are ignored
-	SetEditor(e Editor, enc text.Encoding)
+	SetEditor(e Editor)
 	Permit(path string, a workspace.Access) error // the person allowed it; until the ledger ends
 	OpenDocs() []string                           // paths of the documents that are open in the editor, sorted
 	SetRoots(dirs []string) error                 // the workspace's folders from now on

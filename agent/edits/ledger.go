@@ -48,7 +48,6 @@ type Ledger struct {
 
 	mu      sync.Mutex
 	editor  Editor
-	enc     text.Encoding
 	files   map[string]*file // by canonical path
 	history history
 }
@@ -82,13 +81,10 @@ type file struct {
 func New(c Config) *Ledger {
 	l := &Ledger{
 		journal: c.Journal, blobs: c.Blobs, ws: c.Workspace, now: c.Now, changed: c.Changed, salt: c.Salt,
-		editor: c.Editor, enc: c.Encoding, files: map[string]*file{}, history: newHistory(),
+		editor: c.Editor, files: map[string]*file{}, history: newHistory(),
 	}
 	if l.now == nil {
 		l.now = time.Now
-	}
-	if l.enc == "" {
-		l.enc = text.UTF16
 	}
 	if l.salt == "" {
 		var b [2]byte
@@ -98,14 +94,11 @@ func New(c Config) *Ledger {
 	return l
 }
 
-// SetEditor sets the editor and the unit of its columns.
-func (l *Ledger) SetEditor(e Editor, enc text.Encoding) {
+// SetEditor sets the editor; nil where there is none any more.
+func (l *Ledger) SetEditor(e Editor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.editor = e
-	if enc != "" {
-		l.enc = enc
-	}
 }
 
 // Permit lets a path through that would be refused.

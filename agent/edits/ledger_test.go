@@ -207,7 +207,8 @@ func (r *rig) current(name string) string {
 func (r *rig) hunks() string {
 	var out []string
 	for _, h := range r.l.Hunks(edits.Filter{}) {
-		s := fmt.Sprintf("%s:%d-%d %q→%q %s", h.Path, h.Range.Start.Line, h.Range.End.Line, h.BaseText, h.NewText, h.Status)
+		at := h.At.In(text.UTF16)
+		s := fmt.Sprintf("%s:%d-%d %q→%q %s", h.Path, at.Start.Line, at.End.Line, h.BaseText, h.NewText, h.Status)
 		if h.Held {
 			s += " held"
 		}
@@ -360,7 +361,7 @@ func TestEditorSaysNo(t *testing.T) {
 func TestEditorWithoutEdits(t *testing.T) {
 	r := newRig(t, map[string]string{"a.go": abc})
 	r.editor.Open(r.abs("a.go"))
-	r.l.SetEditor(nil, "")
+	r.l.SetEditor(nil)
 	r.mustChange("t1", edits.ModeReview, "a.go", "b\n", "B\n")
 	a := r.mustChange("t1", edits.ModeReview, "a.go", "e\n", "E\n")
 	r.eq("disk", r.disk("a.go"), "a\nB\nc\nd\nE\nf\n")

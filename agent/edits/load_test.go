@@ -83,7 +83,7 @@ func TestLoad(t *testing.T) {
 		}, abc, `f:1-2 "b\n"→"BB\n" conflict`},
 		{"in the live buffer, and not recorded as such", func(r *rig) {
 			r.editor.Open(r.abs("f"))
-			r.l.SetEditor(noSaver{r.editor}, "")
+			r.l.SetEditor(noSaver{r.editor})
 			r.dieAfter(1)
 			propose(r)
 		}, abc, one},
@@ -135,7 +135,7 @@ func TestLostBuffer(t *testing.T) {
 	r := newRig(t, map[string]string{"f": abc})
 	r.editor.Open(r.abs("f"))
 	saver := r.editor
-	r.l.SetEditor(noSaver{saver}, "")
+	r.l.SetEditor(noSaver{saver})
 	r.mustChange("t1", edits.ModeReview, "f", "b\n", "B\n")
 	r.eq("disk", r.disk("f"), abc)
 	r.editor.Crash()

@@ -226,7 +226,7 @@ func (l *Ledger) putEditor(ctx context.Context, editor Editor, label string, s *
 	index := text.NewIndex(doc.Text)
 	for _, e := range text.Diff(doc.Text, s.post.Shown()) {
 		e = text.Trim(doc.Text, e)
-		edit.Edits = append(edit.Edits, RangeEdit{index.Range(e.Span(), l.encoding()), e.New})
+		edit.Edits = append(edit.Edits, RangeEdit{index.Places(e.Span()), e.New})
 	}
 	applied, err := editor.ApplyEdit(ctx, label, []DocEdit{edit})
 	if err != nil {
@@ -270,12 +270,6 @@ func (l *Ledger) save(ctx context.Context, editor Editor, s *step) {
 	if saved, err := saver.SaveDoc(ctx, doc.URI, doc.Version); saved && err == nil {
 		l.await(ctx, s.f, SaveWait, func(now workspace.Doc, open bool) bool { return !open || now.Version != doc.Version || !now.Dirty() })
 	}
-}
-
-func (l *Ledger) encoding() text.Encoding {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.enc
 }
 
 // drain forgets that the buffer changed earlier.

@@ -38,12 +38,12 @@ func (l *Ledger) DidOpen(uri string, version int32, s string) error {
 
 // DidChange takes in what the person typed. It costs one pass over the text
 // and never waits.
-func (l *Ledger) DidChange(uri string, version int32, changes []workspace.Change) error {
+func (l *Ledger) DidChange(uri string, version int32, changes []workspace.Change, enc text.Encoding) error {
 	if !isFile(uri) {
 		return nil
 	}
 	l.mu.Lock()
-	before, after, edits, err := l.ws.ChangeDoc(uri, version, changes, l.enc)
+	before, after, edits, err := l.ws.ChangeDoc(uri, version, changes, enc)
 	if err != nil {
 		l.mu.Unlock()
 		return toolError(err)

@@ -357,13 +357,16 @@ func (s *sim) check() {
 		}
 		lines[h.HunkID] = true
 		shown, _ := s.shown(h.Path)
-		span := text.NewIndex(shown).Span(h.Range, text.UTF16)
 		want := h.NewText
 		if h.Held {
 			want = h.BaseText
 		}
-		if h.File == "" && shown[span.Start:span.End] != want {
-			s.fail("%s: at %v is %q, hunk %s says %q", h.Path, h.Range, shown[span.Start:span.End], h.HunkID, want)
+		index := text.NewIndex(shown)
+		for _, enc := range []text.Encoding{text.UTF8, text.UTF16, text.UTF32} {
+			span := index.Span(h.At.In(enc), enc)
+			if h.File == "" && shown[span.Start:span.End] != want {
+				s.fail("%s: at %v (%s) is %q, hunk %s says %q", h.Path, h.At.In(enc), enc, shown[span.Start:span.End], h.HunkID, want)
+			}
 		}
 	}
 }

@@ -82,7 +82,7 @@ func (l *Ledger) views(f *file) []view {
 		last := h.Refs[len(h.Refs)-1]
 		v := HunkView{
 			HunkID: h.ID, EditID: last.EditID, SessionID: last.SessionID, TurnID: last.TurnID, CallID: last.CallID,
-			URI: uri, Path: f.place.Path, Range: index.Range(h.Span, l.enc), BaseText: h.OldText, NewText: h.NewText,
+			URI: uri, Path: f.place.Path, At: index.Places(h.Span), BaseText: h.OldText, NewText: h.NewText,
 			Status: StatusPending, Held: h.Held, File: string(h.Kind), Version: version,
 		}
 		for _, r := range h.Refs {

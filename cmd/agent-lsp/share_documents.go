@@ -22,7 +22,6 @@ type seats struct {
 	mu      sync.Mutex
 	list    []*seat // in order of attachment
 	holders map[string]*seat
-	enc     text.Encoding // of the ledger: that of the first editor; "" before
 }
 
 func newSeats() *seats { return &seats{holders: map[string]*seat{}} }
@@ -32,7 +31,6 @@ type seat struct {
 	*agent.Engine
 	all    *seats
 	client agent.Client
-	enc    text.Encoding
 	aside  map[string]*aside // open here, held by another
 }
 
@@ -47,15 +45,12 @@ type aside struct {
 const docsAsideMax = 1000
 
 func (s *seats) new() *seat {
-	return &seat{Engine: s.engine, all: s, enc: text.UTF16, aside: map[string]*aside{}}
+	return &seat{Engine: s.engine, all: s, aside: map[string]*aside{}}
 }
 
 // Attach implements rpc.Engine.
 func (s *seat) Attach(c agent.Client) (detach func()) {
 	s.client = c
-	if e := c.Caps().Encoding; e != "" {
-		s.enc = text.Encoding(e)
-	}
 	s.all.mu.Lock()
 	s.all.list = append(s.all.list, s)
 	s.all.seatEditor()
@@ -82,14 +77,11 @@ func (w withoutEdits) Caps() agent.ClientCaps {
 func (s *seats) seatEditor() {
 	for _, x := range s.list {
 		if x.client.Caps().ApplyEdit {
-			if s.enc == "" {
-				s.enc = x.enc
-			}
-			s.ledger.SetEditor(s, s.enc)
+			s.ledger.SetEditor(s)
 			return
 		}
 	}
-	s.ledger.SetEditor(nil, "")
+	s.ledger.SetEditor(nil)
 }
 
 func (s *seats) leave(gone *seat) {
@@ -124,7 +116,7 @@ func (s *seats) promote(key string) {
 			s.holders[key] = x
 			s.engine.DidOpen(a.uri, a.language, a.version, a.saved)
 			if a.text != a.saved {
-				_ = s.engine.DidChange(a.uri, a.version, []agent.ContentChange{{Text: a.text}}) // it is open, and a whole text always fits
+				_ = s.engine.DidChange(a.uri, a.version, []agent.ContentChange{{Text: a.text}}, "") // it is open, and a whole text always fits
 			}
 			return
 		}
@@ -155,44 +147,28 @@ func (s *seat) DidOpen(uri, language string, version int32, content string) {
 }
 
 // DidChange implements agent.Documents.
-func (s *seat) DidChange(uri string, version int32, changes []agent.ContentChange) error {
+func (s *seat) DidChange(uri string, version int32, changes []agent.ContentChange, encoding string) error {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
-	key := keyOf(uri)
-	if a := s.aside[key]; a != nil {
+	if a := s.aside[keyOf(uri)]; a != nil {
 		a.version = version
-		_, a.text = s.apply(a.text, changes)
+		a.text = changed(a.text, changes, text.Encoding(encoding))
 		return nil
 	}
-	if s.all.enc != "" && s.enc != s.all.enc {
-		if doc, ok := s.all.doc(key); ok {
-			changes, _ = s.apply(doc.Text, changes)
-		}
-	}
-	return s.Engine.DidChange(uri, version, changes)
+	return s.Engine.DidChange(uri, version, changes, encoding)
 }
 
-// apply makes this client's changes to a text, and gives them in the ledger's
-// units as well.
-func (s *seat) apply(content string, changes []agent.ContentChange) ([]agent.ContentChange, string) {
-	out := make([]agent.ContentChange, len(changes))
-	for i, c := range changes {
-		out[i] = c
+// changed is a text with a client's changes made.
+func changed(content string, changes []agent.ContentChange, enc text.Encoding) string {
+	for _, c := range changes {
 		if c.Range == nil {
 			content = c.Text
 			continue
 		}
-		index := text.NewIndex(content)
-		span := index.Span(toText(*c.Range), s.enc)
-		if s.all.enc != "" {
-			r := fromText(index.Range(span, s.all.enc))
-			out[i].Range = &r
-		}
-		if next, err := text.Apply(content, []text.Edit{{Start: span.Start, End: span.End, New: c.Text}}); err == nil {
-			content = next
-		}
+		span := text.NewIndex(content).Span(toText(*c.Range), enc)
+		content = content[:span.Start] + c.Text + content[span.End:]
 	}
-	return out, content
+	return content
 }
 
 // DidSave implements agent.Documents.
@@ -222,7 +198,6 @@ func (s *seat) DidClose(uri string) {
 
 // ApplyEdit implements edits.Editor: each document's edit goes to who holds it.
 func (s *seats) ApplyEdit(ctx context.Context, label string, docs []edits.DocEdit) (bool, error) {
-	w := agent.WorkspaceEdit{Label: label}
 	var to *seat
 	s.mu.Lock()
 	for _, d := range docs {
@@ -232,25 +207,12 @@ func (s *seats) ApplyEdit(ctx context.Context, label string, docs []edits.DocEdi
 			return false, nil
 		}
 		to = h
-		e := agent.DocumentEdit{URI: d.URI, Version: d.Version}
-		var index *text.Index
-		if doc, ok := s.doc(keyOf(d.URI)); ok && h.enc != s.enc {
-			index = text.NewIndex(doc.Text)
-		}
-		for _, x := range d.Edits {
-			r := x.Range
-			if index != nil {
-				r = index.Range(index.Span(r, s.enc), h.enc)
-			}
-			e.Edits = append(e.Edits, agent.TextEdit{Range: fromText(r), NewText: x.New})
-		}
-		w.Docs = append(w.Docs, e)
 	}
 	s.mu.Unlock()
 	if to == nil {
 		return false, nil
 	}
-	ok, _, err := to.client.ApplyEdit(ctx, w)
+	ok, _, err := to.client.ApplyEdit(ctx, agent.WorkspaceEditFor(to.client, label, docs))
 	return ok, err
 }
 
@@ -267,8 +229,4 @@ func (s *seats) SaveDoc(ctx context.Context, uri string, version int32) (bool, e
 
 func toText(r agent.Range) text.Range {
 	return text.Range{Start: text.Position{Line: r.Start.Line, Col: r.Start.Character}, End: text.Position{Line: r.End.Line, Col: r.End.Character}}
-}
-
-func fromText(r text.Range) agent.Range {
-	return agent.Range{Start: agent.Position{Line: r.Start.Line, Character: r.Start.Col}, End: agent.Position{Line: r.End.Line, Character: r.End.Col}}
 }

@@ -57,7 +57,7 @@ func (g *engine) DidOpen(uri, _ string, _ int32, text string) {
 }
 
 // DidChange takes UTF-8 columns only.
-func (g *engine) DidChange(uri string, _ int32, changes []agent.ContentChange) error {
+func (g *engine) DidChange(uri string, _ int32, changes []agent.ContentChange, _ string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e := &Editor{encoding: "utf-8"}

@@ -134,6 +134,25 @@ func (x *Index) Range(s Span, enc Encoding) Range {
 	return Range{x.Position(s.Start, enc), x.Position(s.End, enc)}
 }
 
+// Places is one range in every encoding, for readers who count differently.
+type Places struct{ utf8, utf16, utf32 Range }
+
+// Places gives the places of a span in every encoding.
+func (x *Index) Places(s Span) Places {
+	return Places{x.Range(s, UTF8), x.Range(s, UTF16), x.Range(s, UTF32)}
+}
+
+// In gives the range in the units of an encoding; "" is the protocol's own, UTF-16.
+func (p Places) In(enc Encoding) Range {
+	switch enc {
+	case UTF8:
+		return p.utf8
+	case UTF32:
+		return p.utf32
+	}
+	return p.utf16
+}
+
 // Span gives the bytes of a range; a range that is upside down is turned.
 func (x *Index) Span(r Range, enc Encoding) Span {
 	a, b := x.Offset(r.Start, enc), x.Offset(r.End, enc)
@@ -144,7 +163,7 @@ func (x *Index) Span(r Range, enc Encoding) Span {
 }
 
 func width(r rune, enc Encoding) int {
-	if enc == UTF16 && r > 0xFFFF {
+	if enc != UTF32 && r > 0xFFFF { // the protocol counts UTF-16 where nothing else is said
 		return 2
 	}
 	return 1

@@ -26,7 +26,7 @@ import (
 // Receiver is the ledger's side that an editor talks to.
 type Receiver interface {
 	DidOpen(uri string, version int32, s string) error
-	DidChange(uri string, version int32, changes []workspace.Change) error
+	DidChange(uri string, version int32, changes []workspace.Change, enc text.Encoding) error
 	DidSave(uri string) error
 	DidClose(uri string) error
 }
@@ -158,7 +158,7 @@ func (e *Editor) set(b *buffer, now string, c []workspace.Change) {
 	b.text = now
 	b.version++
 	e.flush()
-	e.failed(e.to.DidChange(b.uri, b.version, c))
+	e.failed(e.to.DidChange(b.uri, b.version, c, e.enc))
 }
 
 // flush sends what is late: notifications never overtake each other. mu must
@@ -264,7 +264,7 @@ func (e *Editor) ApplyEdit(_ context.Context, _ string, docs []edits.DocEdit) (b
 		index := text.NewIndex(b.text)
 		var list []text.Edit
 		for _, r := range d.Edits {
-			s := index.Span(r.Range, e.enc)
+			s := index.Span(r.At.In(e.enc), e.enc)
 			list = append(list, text.Edit{Start: s.Start, End: s.End, New: r.New})
 		}
 		now, err := text.Apply(b.text, list)
@@ -284,7 +284,7 @@ func (e *Editor) ApplyEdit(_ context.Context, _ string, docs []edits.DocEdit) (b
 		for _, part := range parts {
 			b.version++
 			uri, version := b.uri, b.version
-			e.late = append(e.late, func() { e.failed(e.to.DidChange(uri, version, part)) })
+			e.late = append(e.late, func() { e.failed(e.to.DidChange(uri, version, part, e.enc)) })
 		}
 	}
 	if e.Parts {
