@@ -67,22 +67,15 @@ type SubmitParams struct {
 
 // SubmitResult is given as soon as the message is durable.
 type SubmitResult struct {
-	SessionID     string    `json:"sessionId"`
-	BranchID      string    `json:"branchId"`
-	TurnID        string    `json:"turnId"`
-	CycleID       string    `json:"cycleId"`
-	RunID         string    `json:"runId,omitempty"`
-	Kind          string    `json:"kind"`                    // direct, steer, followUp
-	QueuePosition int       `json:"queuePosition,omitempty"` // 1 = next; of a followUp, or of a run that waits for a free slot
-	Response      *Response `json:"response,omitempty"`      // a state command's whole answer
-	Chips         []Chip    `json:"chips,omitempty"`         // what was found in the message beside its words
-}
-
-// Chip is a pill, tag or mention of a message.
-type Chip struct {
-	Kind   string `json:"kind"` // pill, tag, mention
-	Text   string `json:"text"`
-	Detail string `json:"detail,omitempty"`
+	SessionID     string       `json:"sessionId"`
+	BranchID      string       `json:"branchId"`
+	TurnID        string       `json:"turnId"`
+	CycleID       string       `json:"cycleId"`
+	RunID         string       `json:"runId,omitempty"`
+	Kind          string       `json:"kind"`                    // direct, steer, followUp
+	QueuePosition int          `json:"queuePosition,omitempty"` // 1 = next; of a followUp, or of a run that waits for a free slot
+	Response      *Response    `json:"response,omitempty"`      // a state command's whole answer
+	Chips         []cycle.Chip `json:"chips,omitempty"`         // what was found in the message beside its words
 }
 
 // Response is a finished answer.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/tools"
 )
 
@@ -162,21 +163,21 @@ func readInput(input string) (a asked, once bool) {
 }
 
 // chips are what a message says beside its words, as editors show it.
-func (a asked) chips() []Chip {
-	out := []Chip{}
+func (a asked) chips() []cycle.Chip {
+	out := []cycle.Chip{}
 	if a.Pill != "" {
 		detail := "your command"
 		if a.Data != "" {
 			detail = "the workspace is not trusted: its text is data only, see /trust"
 		}
-		out = append(out, Chip{Kind: "pill", Text: a.Pill, Detail: detail})
+		out = append(out, cycle.Chip{Kind: "pill", Text: a.Pill, Detail: detail})
 	}
 	for _, name := range a.Tags {
 		i := slices.IndexFunc(tags, func(t tag) bool { return t.name == name })
-		out = append(out, Chip{Kind: "tag", Text: name, Detail: tags[i].words})
+		out = append(out, cycle.Chip{Kind: "tag", Text: name, Detail: tags[i].words})
 	}
 	for _, m := range a.Mentions {
-		out = append(out, Chip{Kind: "mention", Text: m.label(), Detail: m.Kind})
+		out = append(out, cycle.Chip{Kind: "mention", Text: m.label(), Detail: m.Kind})
 	}
 	return out
 }

@@ -205,7 +205,7 @@ func (t *timeline) findRoute(ctx context.Context, r run.Run) (cycle.Routed, erro
 	if !sure {
 		routed = t.e.askRouter(ctx, t, r, d, routed)
 	}
-	routed.TurnID, routed.RunID, routed.Time = r.TurnID, r.ID, t.e.now()
+	routed.TurnID, routed.RunID, routed.Chips, routed.Time = r.TurnID, r.ID, d.asked.chips(), t.e.now()
 	routed.MS = float64(time.Since(begun).Microseconds()) / 1000
 	return routed, ctx.Err()
 }

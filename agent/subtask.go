@@ -121,8 +121,9 @@ func (s *subtask) loop(ctx context.Context) (string, error) {
 			titles = append(titles, c.Name+" "+s.e.parts.Tools.Title(c.Name, c.Args))
 		}
 		done := len(calls) == 0 || offered == nil
+		u := reply.Done.Usage
 		if err := s.t.record(ctx, cycle.SubtaskStepped{RunID: s.r.ID, CallID: s.env.CallID, ID: s.id, N: n, Max: subtaskStepsMax, Model: s.m.Name,
-			PlanID: planID, Calls: titles, Done: done, Time: s.e.now()}); err != nil {
+			PlanID: planID, Calls: titles, Tokens: u.Input + u.Output, CostUSD: cost(s.m.Caps, u), Done: done, Time: s.e.now()}); err != nil {
 			return "", err
 		}
 		if done {

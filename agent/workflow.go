@@ -152,7 +152,7 @@ func (t *timeline) advance(r run.Run, text string, calls int) (then []cycle.Even
 	}
 	next := at + 1
 	if next >= len(w.Steps) {
-		say(fmt.Sprintf("Workflow done: %s\n", countSteps(w)), 0)
+		say(fmt.Sprintf("Workflow done: %s\n", w.Words()), 0)
 		return then, true, false, ""
 	}
 	head := stepHead(w, next)
@@ -169,24 +169,7 @@ func workflowWords(w cycle.Workflow) string {
 	if w.Status == cycle.WorkflowProposed {
 		return "Proposed steps, nothing is done yet. /workflow edit 2 …, /workflow drop 2, /workflow approve:\n" + checklist(w)
 	}
-	return countSteps(w) + ":\n" + checklist(w)
-}
-
-func countSteps(w cycle.Workflow) string {
-	done, skipped := 0, 0
-	for _, s := range w.Steps {
-		switch s.Status {
-		case cycle.StepDone:
-			done++
-		case cycle.StepSkipped:
-			skipped++
-		}
-	}
-	out := fmt.Sprintf("%d of %d steps done", done, len(w.Steps))
-	if skipped > 0 {
-		out += fmt.Sprintf(", %d skipped", skipped)
-	}
-	return out
+	return w.Words() + ":\n" + checklist(w)
 }
 
 // checkStep judges by what the tools reported whether a step is done: "" or

@@ -17,18 +17,28 @@ type Routed struct {
 	// Categories are the tools' categories in order; none with TOOLS = all.
 	Categories []string `json:"categories,omitempty"`
 	// Method says who decided: action, fast-path, router, cache, rules, builtin, score, need-tools.
-	Method string    `json:"method"`
-	Reason string    `json:"reason"`
-	Score  float64   `json:"score"` // how probable it is that tools are needed, 0 to 1
-	Model  string    `json:"model,omitempty"`
-	MS     float64   `json:"ms"`
-	Time   time.Time `json:"time,omitzero"`
+	Method string  `json:"method"`
+	Reason string  `json:"reason"`
+	Score  float64 `json:"score"` // how probable it is that tools are needed, 0 to 1
+	Model  string  `json:"model,omitempty"`
+	// Chips are what the turn's message says beside its words.
+	Chips []Chip    `json:"chips,omitempty"`
+	MS    float64   `json:"ms"`
+	Time  time.Time `json:"time,omitzero"`
+}
+
+// Chip is a pill, tag or mention of a message.
+type Chip struct {
+	Kind   string `json:"kind"` // pill, tag, mention
+	Text   string `json:"text"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // The routes.
 const (
 	RouteChat  = "CONVERSATIONAL_ONLY"
 	RouteTools = "TOOLS"
+	RouteAll   = "ALL" // in words: every category
 )
 
 // Words is the route as it is shown: CONVERSATIONAL_ONLY, ALL or the
@@ -38,7 +48,7 @@ func (r Routed) Words() string {
 	case r.Route == RouteChat:
 		return r.Route
 	case len(r.Categories) == 0:
-		return "ALL"
+		return RouteAll
 	}
 	return strings.ToUpper(strings.Join(r.Categories, ", "))
 }
@@ -127,16 +137,19 @@ func (w Workflow) Apply(e WorkflowStepped) Workflow {
 // SubtaskStepped says where a subtask stands: a bounded, read-only loop that
 // a call of the run began.
 type SubtaskStepped struct {
-	RunID  string    `json:"runId"`
-	CallID string    `json:"callId"`
-	ID     string    `json:"id"`
-	N      int       `json:"n"` // its iteration
-	Max    int       `json:"max"`
-	Model  string    `json:"model"`
-	PlanID string    `json:"planId,omitempty"`
-	Calls  []string  `json:"calls,omitempty"` // what it asks for, in words
-	Done   bool      `json:"done,omitempty"`
-	Time   time.Time `json:"time,omitzero"`
+	RunID  string   `json:"runId"`
+	CallID string   `json:"callId"`
+	ID     string   `json:"id"`
+	N      int      `json:"n"` // its iteration
+	Max    int      `json:"max"`
+	Model  string   `json:"model"`
+	PlanID string   `json:"planId,omitempty"`
+	Calls  []string `json:"calls,omitempty"` // what it asks for, in words
+	// Tokens and CostUSD are what this iteration's model call took.
+	Tokens  int       `json:"tokens,omitempty"`
+	CostUSD float64   `json:"costUsd,omitempty"`
+	Done    bool      `json:"done,omitempty"`
+	Time    time.Time `json:"time,omitzero"`
 }
 
 // MemoryChanged adds, changes or forgets a durable note. The last event of an

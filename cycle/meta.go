@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -45,6 +46,8 @@ type CycleMeta struct {
 	// is told of, in words; RouteWhy is the reason.
 	Route    string `json:"route,omitempty"`
 	RouteWhy string `json:"routeWhy,omitempty"`
+	// Chips are what the turn's message says beside its words.
+	Chips []Chip `json:"chips,omitempty"`
 	// Workflow is the checklist that the turn goes through, live.
 	Workflow *Workflow `json:"workflow,omitempty"`
 }
@@ -72,12 +75,15 @@ type CallMeta struct {
 
 // SubtaskMeta is where the subtask that a call began stands.
 type SubtaskMeta struct {
-	ID    string   `json:"id"`
-	Iter  int      `json:"iter"`
-	Max   int      `json:"max"`
-	Model string   `json:"model"`
-	Calls []string `json:"calls"` // what it asked for so far, the latest last
-	Done  bool     `json:"done"`
+	ID      string   `json:"id"`
+	Iter    int      `json:"iter"`
+	Max     int      `json:"max"`
+	Model   string   `json:"model"`
+	Calls   []string `json:"calls"` // what it asked for so far, the latest last; the oldest give way
+	Asked   int      `json:"asked"` // how many calls in all
+	Tokens  int      `json:"tokens"`
+	CostUSD float64  `json:"costUsd"`
+	Done    bool     `json:"done"`
 }
 
 // subtaskCallsMax bounds what is shown of a subtask's calls; the oldest give way.
@@ -144,9 +150,10 @@ func (m *MetaState) Apply(current string, e Event) []MetaOp {
 		})
 	case SubtaskStepped:
 		return m.call(e.CallID, func(c *CallMeta) {
-			sub := SubtaskMeta{ID: e.ID, Iter: e.N, Max: e.Max, Model: e.Model, Calls: []string{}, Done: e.Done}
-			if c.Subtask != nil {
-				sub.Calls = append(sub.Calls, c.Subtask.Calls...)
+			sub := SubtaskMeta{ID: e.ID, Iter: e.N, Max: e.Max, Model: e.Model, Calls: []string{}, Asked: len(e.Calls), Tokens: e.Tokens, CostUSD: e.CostUSD, Done: e.Done}
+			if was := c.Subtask; was != nil {
+				sub.Calls = append(sub.Calls, was.Calls...)
+				sub.Asked, sub.Tokens, sub.CostUSD = sub.Asked+was.Asked, sub.Tokens+was.Tokens, sub.CostUSD+was.CostUSD
 			}
 			sub.Calls = append(sub.Calls, e.Calls...)
 			sub.Calls = sub.Calls[max(0, len(sub.Calls)-subtaskCallsMax):]
@@ -198,6 +205,9 @@ func (m *MetaState) applyCycle(id string, c *CycleMeta, e Event) {
 		c.Plans = append(c.Plans[:len(c.Plans):len(c.Plans)], e.PlanID)
 	case Routed:
 		c.Route, c.RouteWhy = e.Words(), e.Reason
+		if len(e.Chips) > 0 { // a second route is of the same message
+			c.Chips = e.Chips
+		}
 	case WorkflowPlanned:
 		w := e.Workflow
 		c.Workflow = &w
@@ -214,7 +224,7 @@ func (m *MetaState) applyCycle(id string, c *CycleMeta, e Event) {
 			c.note(Note{Kind: "retry", Text: e.Message + ", trying again"})
 		}
 	case Compacted:
-		c.note(Note{Kind: "compaction", Text: "older history was summarised", Ref: e.Ref})
+		c.note(Note{Kind: "compaction", Text: fmt.Sprintf("%s of %s tokens left the context for a summary of %s", count(len(e.Covers), "item"), shortCount(e.TokensIn), shortCount(e.Tokens)), Ref: e.Ref})
 	case RunPaused:
 		c.State, m.paused[id] = "paused", true
 	case RunResumed:

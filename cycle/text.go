@@ -97,16 +97,19 @@ func Lines(m Model, opts TextOptions) []TextLine {
 type glyphs struct {
 	open, block, steer, calls, failed, refused, cancelled, waiting, running, queued, anomaly string
 	context, note, paused, quote, cut, between, round                                        string
+	done, route, workflow, compaction                                                        string
 }
 
 var (
 	unicodeGlyphs = glyphs{
 		open: "▾", block: "✎", steer: "↳", calls: "▸", failed: "✗", refused: "⊘", cancelled: "–", waiting: "⧗", running: "·", queued: "○", anomaly: "⚠",
 		context: "◇", note: "⚠", paused: "⏸", quote: "│", cut: "…", between: " · ", round: "↻",
+		done: "✓", route: "⇢", workflow: "≡", compaction: "⇣",
 	}
 	asciiGlyphs = glyphs{
 		open: "v", block: "*", steer: "->", calls: ">", failed: "x", refused: "/", cancelled: "-", waiting: "?", running: ".", queued: "o", anomaly: "!",
 		context: "<>", note: "!", paused: "||", quote: "|", cut: "...", between: ", ", round: "@",
+		done: "+", route: "=>", workflow: "=", compaction: "~",
 	}
 )
 
@@ -118,7 +121,8 @@ func (c RequestCycle) rootWords() string {
 	return string(c.Status)
 }
 
-// cycle draws one cycle: what was asked, the context, the steps, the rounds, and how it ended or stands.
+// cycle draws one cycle: what was asked, its route, the context, the steps, the rounds, what happened to the run, the
+// workflow, and how it ended or stands.
 func (p *painter) cycle(c RequestCycle) {
 	var meta CycleMeta
 	known := false
@@ -135,6 +139,7 @@ func (p *painter) cycle(c RequestCycle) {
 	p.at(c.ID + "/root")
 	p.paint(0, p.g.open, p.oneLine(c.Root.Text, textRowRunesMax), words, InkHead, InkDim)
 	if known {
+		p.route(c, meta)
 		p.context(c, meta)
 	}
 	if p.View != ViewRounds {
@@ -145,6 +150,9 @@ func (p *painter) cycle(c RequestCycle) {
 		p.rounds(c)
 	}
 	if known {
+		p.settled = p.settled && c.Status != CycleActive
+		p.notes(c, meta)
+		p.workflow(c, meta)
 		p.standing(c, meta)
 	}
 }
@@ -165,18 +173,9 @@ func (p *painter) context(c RequestCycle, meta CycleMeta) {
 	}
 }
 
-// standing draws what concerns a run as a whole: what happened to it, what it waits for, and how it ended badly.
+// standing draws what a run waits for, and how it ended badly.
 func (p *painter) standing(c RequestCycle, meta CycleMeta) {
 	active := c.Status == CycleActive
-	p.settled = p.settled && !active
-	for i, n := range meta.Notes {
-		p.at(fmt.Sprintf("%s/note/%d", c.ID, i))
-		ref := ""
-		if n.Ref != "" {
-			ref = "ref:" + n.Ref
-		}
-		p.paint(1, p.g.note, p.oneLine(n.Kind+": "+n.Text, textRowRunesMax), ref, InkDim, InkDim)
-	}
 	p.at(c.ID + "/standing")
 	switch {
 	case active && meta.State == "paused":
@@ -205,7 +204,7 @@ func (p *painter) figures(meta CycleMeta) string {
 		words = append(words, shortCount(meta.Tokens)+" tok")
 	}
 	if meta.CostUSD > 0 {
-		words = append(words, fmt.Sprintf("$%.2f", meta.CostUSD))
+		words = append(words, money(meta.CostUSD))
 	}
 	return strings.Join(words, p.g.between)
 }

@@ -100,6 +100,7 @@ func (p *painter) calls(calls []Call, active bool) {
 	head := pad(p.oneLine(calls[0].Tool, textArgRunesMax), 6) + " " + pad(strconv.Itoa(len(calls)), 2)
 	p.paint(2, glyph, head+" "+strings.Join(names, p.g.between), strings.Join(right, "  "), InkPlain, max(ink, InkDim))
 	for _, c := range calls {
+		p.subtask(c, len(calls) == 1, active)
 		switch why := p.meta(c).Why; {
 		case why != "" && c.Result != nil && p.meta(c).State == "refused":
 			p.quote(why)

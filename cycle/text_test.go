@@ -51,6 +51,44 @@ func treeStory() []Event {
 	}
 }
 
+// workflowStory is a run of several steps that hands questions away, is routed by a tag, and makes room once.
+func workflowStory() []Event {
+	call := func(id, tool, title string, ms int) Event {
+		return AgentOutput{CallID: id, Output: OutputToolCall, Tool: tool, Title: title, Args: json.RawMessage(`{}`), Time: after(ms)}
+	}
+	step := func(goal, onFail string) WorkflowStep {
+		return WorkflowStep{Goal: goal, Check: "replied", OnFail: onFail, Budget: 12, Status: StepPending}
+	}
+	return []Event{
+		UserMessage{ID: "m1", Text: "#code fix @dial.go, then tidy up, run the tests and report", Time: paperTime},
+		RunQueued{RunID: "r1", TurnID: "t1", CycleID: "m1", Model: "sonnet", Max: 40, Time: paperTime},
+		RunStarted{RunID: "r1", Time: paperTime},
+		IterationBegan{RunID: "r1", N: 1},
+		Routed{RunID: "r1", TurnID: "t1", Route: RouteTools, Categories: []string{"read", "search", "write"}, Method: "action", Reason: "#code named them",
+			Chips: []Chip{{Kind: "tag", Text: "#code", Detail: "read, search and change files"}, {Kind: "mention", Text: "@dial.go", Detail: "path"}}},
+		WorkflowPlanned{TurnID: "t1", Workflow: Workflow{Goal: "fix dial.go, then tidy up, run the tests and report", Status: WorkflowRunning, Method: "rules",
+			Steps: []WorkflowStep{step("fix @dial.go", "stop"), step("tidy up", "skip"), step("run the tests", "retry"), step("report", "stop")}}},
+		WorkflowStepped{TurnID: "t1", Step: 1, Status: StepRunning, Try: 1},
+		PlanMade{RunID: "r1", TurnID: "t1", PlanID: "plan-1", Included: 14, Tokens: 6100, Budget: 28000},
+		AgentOutput{ID: "o1", Output: OutputAssistant, Text: "Two questions first."},
+		call("c1", "task", "who calls dial", 1000), call("c2", "task", "where are timeouts set", 1000),
+		SubtaskStepped{RunID: "r1", CallID: "c1", ID: "sub-c1", N: 1, Max: 12, Model: "sonnet", Calls: []string{"grep dial", "read net/dial.go"}, Tokens: 4100, CostUSD: 0.012},
+		SubtaskStepped{RunID: "r1", CallID: "c2", ID: "sub-c2", N: 1, Max: 12, Model: "sonnet", Calls: []string{"grep timeout"}, Tokens: 3900, CostUSD: 0.011},
+		SubtaskStepped{RunID: "r1", CallID: "c1", ID: "sub-c1", N: 2, Max: 12, Model: "sonnet", Tokens: 4600, CostUSD: 0.013, Done: true},
+		ToolResult{CallID: "c1", Status: ResultOK, Text: "three callers", MS: 2100, Detail: json.RawMessage(`{"summary":"3 lines"}`)},
+		ToolResult{CallID: "c2", Status: ResultError, Text: "the subtask used up its 12 steps", MS: 9000, Detail: json.RawMessage(`{}`)},
+		call("c3", "task", "what reads the config", 12000),
+		SubtaskStepped{RunID: "r1", CallID: "c3", ID: "sub-c3", N: 1, Max: 12, Model: "sonnet", Calls: []string{"read config.go"}, Tokens: 3100, CostUSD: 0.002},
+		IterationBegan{RunID: "r1", N: 3},
+		Compacted{RunID: "r1", Ref: "history-1", Covers: []string{"a", "b", "c"}, TokensIn: 8120, Tokens: 340},
+		WorkflowStepped{TurnID: "t1", Step: 1, Status: StepDone},
+		WorkflowStepped{TurnID: "t1", Step: 2, Status: StepSkipped, Note: "no file was changed"},
+		WorkflowStepped{TurnID: "t1", Step: 3, Status: StepRunning, Try: 2, Iter: 1},
+		ToolResult{CallID: "c3", Status: ResultCancelled, MS: 0},
+		WorkflowStepped{TurnID: "t1", Step: 3, Status: StepFailed, Note: "exit 1", Iter: 1},
+	}
+}
+
 // fold is what an editor knows after these events.
 func fold(events []Event) (Model, Meta) {
 	state, meta := NewState(Policy{}), NewMetaState()
@@ -94,6 +132,16 @@ func TestDrawnTree(t *testing.T) {
 	marked := live
 	marked.Paint = func(ink Ink, s string) string { return fmt.Sprintf("<%d>%s</>", ink, s) }
 	draw("inks", story[:asking], marked)
+	work := workflowStory()
+	draw("subtasks, 80 columns", work[:14], live)
+	draw("a workflow's third step, 80 columns", work[:len(work)-2], live)
+	failed := append(work, RunStop{Reason: StopError, Message: "step 3 failed: exit 1", Time: after(30000)})
+	draw("a workflow that failed, a list", failed, TextOptions{})
+	draw("a workflow that failed, ASCII in 60 columns", failed, TextOptions{Width: 60, ASCII: true})
+	draw("a workflow that was cut off", append(work[:len(work)-2:len(work)-2], RunStop{Reason: StopInterrupted, Message: "stopped by the person", Time: after(12400)}), TextOptions{Width: 80})
+	proposed := work[5].(WorkflowPlanned)
+	proposed.Workflow.Status = WorkflowProposed
+	draw("a proposed workflow, 80 columns", append(work[:4:4], proposed, RunStop{Reason: StopCompleted, Time: after(900)}), live)
 	const file = "testdata/tree/drawn.txt"
 	if *updateStories {
 		write(t, file, []byte(b.String()))

@@ -528,6 +528,8 @@ export interface CycleMeta {
   /** Route is CONVERSATIONAL_ONLY or the categories of tools that the model is told of, in words; RouteWhy is the reason. */
   route?: string;
   routeWhy?: string;
+  /** Chips are what the turn's message says beside its words. */
+  chips?: Chip[];
   /** Workflow is the checklist that the turn goes through, live. */
   workflow?: Workflow;
 }
@@ -1432,8 +1434,12 @@ export interface SubtaskMeta {
   iter: number;
   max: number;
   model: string;
-  /** what it asked for so far, the latest last */
+  /** what it asked for so far, the latest last; the oldest give way */
   calls: string[];
+  /** how many calls in all */
+  asked: number;
+  tokens: number;
+  costUsd: number;
   done: boolean;
 }
 

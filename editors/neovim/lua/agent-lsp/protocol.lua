@@ -343,6 +343,7 @@ M.notifications = {
 ---@field unread string[] Unread are steers that no model call has read yet; when the cycle is over, the person is offered to send them again.
 ---@field route? string Route is CONVERSATIONAL_ONLY or the categories of tools that the model is told of, in words; RouteWhy is the reason.
 ---@field routeWhy? string
+---@field chips? agent_lsp.Chip[] Chips are what the turn's message says beside its words.
 ---@field workflow? agent_lsp.Workflow Workflow is the checklist that the turn goes through, live.
 
 --- CycleNotification carries step-tree deltas. Rev grows by one per message per session; who sees a gap asks agent/cycles.
@@ -1179,7 +1180,10 @@ M.notifications = {
 ---@field iter integer
 ---@field max integer
 ---@field model string
----@field calls string[] what it asked for so far, the latest last
+---@field calls string[] what it asked for so far, the latest last; the oldest give way
+---@field asked integer how many calls in all
+---@field tokens integer
+---@field costUsd number
 ---@field done boolean
 
 ---@class agent_lsp.TextItem
