@@ -815,7 +815,8 @@ type PermissionOption struct {
 	Name string `json:"name"` // with the exact rule that "always" saves
 }
 
-// PermissionResult is the person's answer.
+// PermissionResult is the person's answer. All clients are asked, and the first
+// answer counts; an id that was not offered, such as "", is none.
 type PermissionResult struct {
 	OptionID string `json:"optionId"`
 	Reason   string `json:"reason,omitempty"`

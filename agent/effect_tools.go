@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -160,68 +159,6 @@ func (a asker) Ask(ctx context.Context, q tools.Question) (tools.Answer, error) 
 		return tools.Answer{}, err
 	}
 	return answer, unasked
-}
-
-// The options of a permission.
-const (
-	optionOnce   = "allow_once"
-	optionAlways = "allow_always"
-	optionNo     = "reject_once"
-	optionNever  = "reject_always"
-)
-
-// askPerson asks every client that can answer; the first answer counts. No
-// answer in time, or nobody to ask, is no, and unasked says why.
-func (e *Engine) askPerson(ctx context.Context, r run.Run, q tools.Question) (a tools.Answer, always string, unasked error) {
-	p := PermissionParams{RunID: r.ID, ToolCallID: q.CallID, Tool: q.Tool, Title: q.Title, Detail: q.Detail, Diff: q.Diff, Destructive: q.Destructive,
-		Options: []PermissionOption{{ID: optionOnce, Kind: optionOnce, Name: "Allow once"}}}
-	if q.Rule != "" && !q.Destructive {
-		p.Options = append(p.Options, PermissionOption{ID: optionAlways, Kind: optionAlways, Name: "Always allow " + q.Rule})
-	}
-	p.Options = append(p.Options, PermissionOption{ID: optionNo, Kind: optionNo, Name: "No"})
-	ctx, cancel := context.WithTimeout(ctx, e.settings().permissionWait())
-	defer cancel()
-	asked := 0
-	got := make(chan PermissionResult, 64)
-	failed := make(chan struct{}, 64)
-	e.each(func(c Client) {
-		if !c.Caps().Permission && !c.Caps().Plain || asked >= cap(got) {
-			return
-		}
-		asked++
-		e.running.Add(1)
-		go func() {
-			defer e.running.Done()
-			if res, err := c.Permission(ctx, p); err == nil {
-				got <- res
-			} else {
-				failed <- struct{}{}
-			}
-		}()
-	})
-	if asked == 0 {
-		return tools.Answer{}, "", errors.New("no attached client answers permissions")
-	}
-	for {
-		select {
-		case res := <-got:
-			switch res.OptionID {
-			case optionOnce:
-				return tools.Answer{Allow: true}, "", nil
-			case optionAlways:
-				if q.Rule != "" && !q.Destructive {
-					return tools.Answer{Allow: true, Always: true}, q.Rule, nil
-				}
-			}
-			return tools.Answer{Reason: res.Reason}, "", nil
-		case <-failed:
-			if asked--; asked == 0 {
-				return tools.Answer{}, "", errors.New("no attached client could answer")
-			}
-		case <-ctx.Done():
-			return tools.Answer{}, "", fmt.Errorf("no answer within %s", e.settings().permissionWait())
-		}
-	}
 }
 
 // toolResult is a result as the log keeps it. A text over the limit is

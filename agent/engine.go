@@ -113,7 +113,7 @@ type Engine struct {
 	slots     *run.Slots
 	waiting   map[string]*timeline // runs that wait for a slot, by run id
 	desk      *desk
-	asks      map[string]chan PermissionResult // unanswered permissions by call id
+	questions []*question // unanswered permissions, in the order in which they were asked
 	estimator contextplan.Estimator
 	verdicts  map[string]int // by session: the last verdict that its model was told
 	roots     []string
@@ -142,7 +142,7 @@ func New(p Parts) *Engine {
 		parts: p, base: ctx, stop: cancel, closing: make(chan struct{}),
 		timelines: map[string]*timeline{}, sessions: map[string]*session{}, clients: map[int]Client{},
 		slots: run.NewSlots(p.Settings.runsMax()), effective: p.Settings, sources: p.SettingSources, waiting: map[string]*timeline{}, desk: newDesk(),
-		asks: map[string]chan PermissionResult{}, verdicts: map[string]int{}, roots: []string{p.Root},
+		verdicts: map[string]int{}, roots: []string{p.Root},
 		estimator: learnt(ctx, p.Store), world: p.world, fetch: tools.Fetch(tools.FetchOptions{}), routes: map[string][]string{}, subtasks: map[string]subtaskOf{},
 	}
 	if e.world == nil {
@@ -204,6 +204,9 @@ func (e *Engine) Attach(c Client) (detach func()) {
 	id := e.nextID
 	e.nextID++
 	e.clients[id] = c
+	for _, q := range e.questions {
+		e.askClient(q, c)
+	}
 	list := make([]*timeline, 0, len(e.timelines))
 	for _, t := range e.timelines {
 		list = append(list, t)

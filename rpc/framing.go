@@ -48,6 +48,8 @@ type stream struct {
 	mu    sync.Mutex // guards all below, and writing
 	out   []byte
 	after map[jsonrpc2.ID]func() // what waits for the response with that id
+
+	late lateAnswers
 }
 
 func newStream(conn io.ReadWriteCloser) *stream {
@@ -183,7 +185,10 @@ func (s *stream) usable(body []byte) []byte {
 	if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) {
 		return body // a batch: its members are judged one by one
 	}
-	if _, err := jsonrpc2.DecodeMessage(body); err == nil {
+	if m, err := jsonrpc2.DecodeMessage(body); err == nil {
+		if r, ok := m.(*jsonrpc2.Response); ok {
+			s.late.heard(r)
+		}
 		return body
 	}
 	id, method := scanID(body)

@@ -152,13 +152,35 @@ func (p *peer) Loop(topic string, text json.RawMessage) {
 // a message with buttons.
 func (p *peer) Permission(ctx context.Context, q agent.PermissionParams) (agent.PermissionResult, error) {
 	if p.caps.Permission {
-		var answer agent.PermissionResult
-		err := p.ask(ctx, "agent/permission", q, &answer)
-		return answer, err
+		return p.askPermission(ctx, q)
 	}
 	if err := p.prompts.wait(ctx); err != nil {
 		return agent.PermissionResult{}, err
 	}
+	return p.askByButtons(ctx, q)
+}
+
+// askPermission asks a client that knows the question.
+func (p *peer) askPermission(ctx context.Context, q agent.PermissionParams) (answer agent.PermissionResult, err error) {
+	params, err := encode(q)
+	if err != nil {
+		return answer, err
+	}
+	var raw jsonrpc2.RawMessage
+	err = p.callUntil(ctx, "agent/permission", params, &raw, func(late jsonrpc2.RawMessage) {
+		var answer agent.PermissionResult
+		if decode(late, &answer) == nil {
+			p.tooLate(ctx, q, func(o agent.PermissionOption) bool { return o.ID == answer.OptionID })
+		}
+	})
+	if err == nil {
+		err = decode(raw, &answer)
+	}
+	return answer, err
+}
+
+// askByButtons asks by a message with a button for each option.
+func (p *peer) askByButtons(ctx context.Context, q agent.PermissionParams) (agent.PermissionResult, error) {
 	kind := messageInfo
 	if q.Destructive {
 		kind = messageWarning
@@ -168,7 +190,13 @@ func (p *peer) Permission(ctx context.Context, q agent.PermissionParams) (agent.
 		params.Actions = append(params.Actions, lsp.MessageActionItem{Title: o.Name})
 	}
 	var item *lsp.MessageActionItem
-	if err := p.call(ctx, lsp.MethodWindowShowMessageRequest, params, &item); err != nil {
+	err := p.callUntil(ctx, lsp.MethodWindowShowMessageRequest, params, &item, func(late jsonrpc2.RawMessage) {
+		var button *lsp.MessageActionItem
+		if json.Unmarshal(late, &button) == nil && button != nil {
+			p.tooLate(ctx, q, func(o agent.PermissionOption) bool { return o.Name == button.Title })
+		}
+	})
+	if err != nil {
 		return agent.PermissionResult{}, err
 	}
 	for _, o := range q.Options {
@@ -182,6 +210,20 @@ func (p *peer) Permission(ctx context.Context, q agent.PermissionParams) (agent.
 		}
 	}
 	return agent.PermissionResult{}, agent.ErrUnsupported
+}
+
+// tooLate tells a person whose answer nobody waits for any more what became of
+// the question. An editor that only closes it gives none of its options.
+func (p *peer) tooLate(ctx context.Context, q agent.PermissionParams, chosen func(agent.PermissionOption) bool) {
+	if !slices.ContainsFunc(q.Options, chosen) {
+		return
+	}
+	verdict := "the run is over"
+	var w agent.Withdrawn
+	if errors.As(context.Cause(ctx), &w) {
+		verdict = w.Verdict
+	}
+	p.showMessage(messageInfo, fmt.Sprintf("Your answer came too late, %s: %s %s", verdict, q.Tool, q.Title))
 }
 
 // ApplyEdit implements agent.Client. An editor that never answers but sends
@@ -307,6 +349,11 @@ func (p *peer) ask(ctx context.Context, method string, params, result any) error
 // call asks the client, once it may be asked; it ends with ctx and with the
 // connection.
 func (p *peer) call(ctx context.Context, method string, params, result any) error {
+	return p.callUntil(ctx, method, params, result, nil)
+}
+
+// callUntil is call, where an answer that comes after ctx's end goes to late.
+func (p *peer) callUntil(ctx context.Context, method string, params, result any, late func(result jsonrpc2.RawMessage)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.s.ctx, cancel)()
@@ -315,7 +362,23 @@ func (p *peer) call(ctx context.Context, method string, params, result any) erro
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return fromWire(lsp.Call(ctx, p.s.conn, method, params, result))
+	id, err := p.s.conn.Call(ctx, method, params, result)
+	if ctx.Err() != nil {
+		p.takeBack(id, late)
+	}
+	return fromWire(err)
+}
+
+// takeBack tells the client that nobody waits for its answer any more.
+func (p *peer) takeBack(id jsonrpc2.ID, late func(result jsonrpc2.RawMessage)) {
+	n, ok := id.Number()
+	if !ok {
+		return // it was never sent
+	}
+	if late != nil {
+		p.s.stream.late.await(id, late)
+	}
+	_ = p.s.conn.Notify(context.WithoutCancel(p.s.ctx), lsp.MethodCancelRequest, &lsp.CancelParams{ID: lsp.Integer(n)}) // a connection that ended needs none
 }
 
 // showMessage shows a line to the person.

@@ -127,7 +127,7 @@ func (a *ask) dropQuestions() {
 			q.asked = true
 		case state == "running" && !q.asked, state == "":
 		default:
-			a.settle(q, agent.PermissionResult{OptionID: optionOf(q.params, "reject_once"), Reason: "it was settled elsewhere"})
+			a.settle(q, agent.PermissionResult{}) // no option: nobody has answered here
 		}
 	}
 }

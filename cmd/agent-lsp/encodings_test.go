@@ -129,6 +129,9 @@ func window(ctx context.Context, t *testing.T, env []string, dir string, o fakee
 		_ = w.Close()
 		_ = cmd.Wait()
 	})
+	if _, err := w.Status(ctx, &agent.SessionRef{}); err != nil { // it has its place among the others
+		t.Fatal(err)
+	}
 	return w
 }
 

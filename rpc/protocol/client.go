@@ -37,8 +37,12 @@ type Notifications interface {
 type Requests interface {
 	// agent/permission
 	// Asks the person whether a tool may run. No answer in the configured
-	// time is a rejection. Asked of clients with permission: true; the others
-	// get window/showMessageRequest.
+	// time is a rejection. Asked of every client with permission: true, also
+	// of one that comes while the question waits; plain clients get
+	// window/showMessageRequest. The first answer counts. From the others the
+	// question is taken back by $/cancelRequest: a client that then closes it
+	// answers with an error or an empty optionId, and who chose an option all
+	// the same is told by window/showMessage what became of the question.
 	Permission(context.Context, *agent.PermissionParams) (*agent.PermissionResult, error)
 	// agent/editor
 	// Asks the editor's own language servers. The result is LSP's own for the

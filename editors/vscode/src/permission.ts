@@ -80,7 +80,7 @@ export class Permissions implements vscode.Disposable {
       return;
     }
     this.open.delete(id);
-    q.done(r ?? { optionId: q.params.options.find((o) => o.kind === "reject_once")?.id ?? "" });
+    q.done(r ?? { optionId: "" }); // no option: nobody has answered here
     this.overEmitter.fire(id);
     if (!q.params.destructive) {
       void vscode.commands.executeCommand("notifications.hideToasts");

@@ -146,7 +146,7 @@ export const methods: readonly (keyof Methods)[] = [
 
 /** Requests from the server. */
 export interface ServerRequests {
-  /** Asks the person whether a tool may run. No answer in the configured time is a rejection. Asked of clients with permission: true; the others get window/showMessageRequest. */
+  /** Asks the person whether a tool may run. No answer in the configured time is a rejection. Asked of every client with permission: true, also of one that comes while the question waits; plain clients get window/showMessageRequest. The first answer counts. From the others the question is taken back by $/cancelRequest: a client that then closes it answers with an error or an empty optionId, and who chose an option all the same is told by window/showMessage what became of the question. */
   "agent/permission": { params: PermissionParams; result: PermissionResult };
   /** Asks the editor's own language servers. The result is LSP's own for the op, or null: for diagnostics a list of LSP's Diagnostic, null where no language server is at work. Asked only for the ops in editorOps. The op save asks the editor to write a buffer that the agent has edited, and that nobody else has changed: true if it did, false or null if not. */
   "agent/editor": { params: EditorParams; result: unknown };
@@ -882,7 +882,7 @@ export interface PermissionParams {
   options: PermissionOption[];
 }
 
-/** PermissionResult is the person's answer. */
+/** PermissionResult is the person's answer. All clients are asked, and the first answer counts; an id that was not offered, such as "", is none. */
 export interface PermissionResult {
   optionId: string;
   reason?: string;

@@ -249,8 +249,7 @@ function M.refresh(session)
       if shown and shown.question == q then
         close()
       end
-      local no = option(q.params, "reject_once")
-      q.answer({ optionId = no and no.id or "" })
+      q.answer({ optionId = "" }) -- no option: nobody has answered here
     end
   end
   vim.schedule(show_next)

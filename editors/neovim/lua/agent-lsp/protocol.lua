@@ -55,7 +55,7 @@ M.methods = {
 
 --- Requests from the server.
 M.server_requests = {
-  "agent/permission", -- Asks the person whether a tool may run. No answer in the configured time is a rejection. Asked of clients with permission: true; the others get window/showMessageRequest.
+  "agent/permission", -- Asks the person whether a tool may run. No answer in the configured time is a rejection. Asked of every client with permission: true, also of one that comes while the question waits; plain clients get window/showMessageRequest. The first answer counts. From the others the question is taken back by $/cancelRequest: a client that then closes it answers with an error or an empty optionId, and who chose an option all the same is told by window/showMessage what became of the question.
   "agent/editor", -- Asks the editor's own language servers. The result is LSP's own for the op, or null: for diagnostics a list of LSP's Diagnostic, null where no language server is at work. Asked only for the ops in editorOps. The op save asks the editor to write a buffer that the agent has edited, and that nobody else has changed: true if it did, false or null if not.
 }
 
@@ -728,7 +728,7 @@ M.notifications = {
 ---@field destructive? boolean
 ---@field options agent_lsp.PermissionOption[]
 
---- PermissionResult is the person's answer.
+--- PermissionResult is the person's answer. All clients are asked, and the first answer counts; an id that was not offered, such as "", is none.
 ---@class agent_lsp.PermissionResult
 ---@field optionId string
 ---@field reason? string
