@@ -113,7 +113,7 @@ func FuzzChunks(f *testing.F) {
 		if _, err := decodeEntry(enc); err != nil {
 			t.Fatal(err)
 		}
-		windows(&tc, e, splitLines(src), nil, lineTerms{"func": 1, "class": 2}, 4)
+		new(windower).windows(e, splitLines(src), nil, lineTerms{"func": 1, "class": 2}, 4)
 	})
 }
 

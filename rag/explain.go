@@ -10,13 +10,14 @@ import (
 type explainer struct {
 	rankers []string
 	parts   map[string][]float64 // ranker → contribution by position
+	best    map[string][]float64 // ranker → the contributions above 0
 	cache   map[int][]Why
 }
 
 func newExplainer(k *ranking) *explainer {
-	x := &explainer{parts: map[string][]float64{}, cache: map[int][]Why{}}
+	x := &explainer{parts: map[string][]float64{}, best: map[string][]float64{}, cache: map[int][]Why{}}
 	for f, d := range features {
-		if d.weight == 0 || k.without[d.ranker] {
+		if d.weight == 0 || k.without[d.ranker] || k.x[f] == nil {
 			continue
 		}
 		p := x.parts[d.ranker]
@@ -27,6 +28,13 @@ func newExplainer(k *ranking) *explainer {
 		}
 		for i, v := range k.x[f] {
 			p[i] += d.weight * v
+		}
+	}
+	for r, p := range x.parts {
+		for _, v := range p {
+			if v > 0 {
+				x.best[r] = append(x.best[r], v)
+			}
 		}
 	}
 	return x
@@ -46,7 +54,7 @@ func (x *explainer) of(pos int) []Why {
 			continue
 		}
 		rank := 1
-		for _, o := range p {
+		for _, o := range x.best[r] {
 			if o > p[pos] {
 				rank++
 			}
@@ -99,6 +107,9 @@ func (x *Index) Features(ctx context.Context, q Query, limit int) ([]FileFeature
 		if features[f].ranker == "prior" {
 			continue
 		}
+		if k.x[f] == nil {
+			continue
+		}
 		for _, i := range byScore(k.x[f])[:min(byOne, len(k.order))] {
 			if k.x[f][i] > 0 {
 				take[i] = true
@@ -110,7 +121,7 @@ func (x *Index) Features(ctx context.Context, q Query, limit int) ([]FileFeature
 		if take[i] {
 			ff := FileFeatures{Path: e.path}
 			for f := range k.x {
-				ff.Values = append(ff.Values, k.x[f][i])
+				ff.Values = append(ff.Values, k.column(feature(f))[i])
 			}
 			out = append(out, ff)
 		}

@@ -19,7 +19,6 @@ func (k *ranking) references(r *lexReader) error {
 	if len(k.order) == 0 || k.first[k.order[0]] <= 0 {
 		return nil
 	}
-	pos := k.positions()
 	base := k.first[k.order[0]]
 	limit := max(refMinFiles, len(k.t.sorted)/refMaxShare)
 	done := map[string]bool{}
@@ -43,7 +42,7 @@ func (k *ranking) references(r *lexReader) error {
 				}
 				done[t] = true
 				names++
-				if err := k.mention(r, t, i, w*c.score/cs[0].score, limit, pos); err != nil {
+				if err := k.mention(r, t, i, w*c.score/cs[0].score, limit); err != nil {
 					return err
 				}
 			}
@@ -53,38 +52,39 @@ func (k *ranking) references(r *lexReader) error {
 	return nil
 }
 
-// mention adds to every file that has the term, except the one at position self.
-func (k *ranking) mention(r *lexReader, term string, self int, w float64, limit int, pos map[uint32]int) error {
-	tf := map[uint32]int{}
-	var order []uint32
-	err := r.each(fieldBody, term, func(ref docRef, _, _, freq int) {
-		if k.t.file(ref.file) != nil {
-			if tf[ref.file] == 0 {
-				order = append(order, ref.file)
-			}
-			tf[ref.file] += freq
-		}
-	})
-	if err != nil || len(order) > limit {
+// mention adds to every file that has the term, except the one at position self. A term
+// in more files than limit says nothing.
+func (k *ranking) mention(r *lexReader, term string, self int, w float64, limit int) error {
+	err := k.count(r, term)
+	if err != nil || len(k.files) > limit {
 		return err
 	}
-	v := w * idf(float64(len(k.t.sorted)), float64(len(order)))
-	for _, f := range order {
-		if p := pos[f]; p != self {
-			n := float64(tf[f])
-			k.x[featRefs][p] += v * n / (n + 1)
+	v := w * idf(float64(len(k.t.sorted)), float64(len(k.files)))
+	for _, f := range k.files {
+		if p := k.pos[f]; p != self {
+			n := float64(k.tf[f])
+			k.add(featRefs, p, v*n/(n+1))
 		}
 	}
 	return nil
 }
 
-// positions maps file ids to positions in the table.
-func (k *ranking) positions() map[uint32]int {
-	m := make(map[uint32]int, len(k.t.sorted))
-	for i, e := range k.t.sorted {
-		m[e.id] = i
+// count counts a term's occurrences: k.files are those that have it, k.tf is how often,
+// by file id.
+func (k *ranking) count(r *lexReader, term string) error {
+	for _, f := range k.files {
+		k.tf[f] = 0
 	}
-	return m
+	k.files = k.files[:0]
+	return r.each(fieldBody, term, func(ref docRef, _, _, freq int) {
+		if k.t.file(ref.file) == nil {
+			return
+		}
+		if k.tf[ref.file] == 0 {
+			k.files = append(k.files, ref.file)
+		}
+		k.tf[ref.file] += int32(freq)
+	})
 }
 
 // expanded scores files by the words that the history adds to the query.
@@ -95,27 +95,17 @@ func (k *ranking) translated(r *lexReader) error {
 }
 
 func (k *ranking) byWords(r *lexReader, terms []queryTerm, to feature) error {
-	if len(terms) == 0 {
-		return nil
-	}
-	pos := k.positions()
 	n := float64(len(k.t.sorted))
 	avg := float64(k.t.tokens)/(n+1) + 1
 	for _, q := range terms {
-		tf := map[uint32]int{}
-		err := r.each(fieldBody, q.text, func(ref docRef, _, _, freq int) {
-			if k.t.file(ref.file) != nil {
-				tf[ref.file] += freq
-			}
-		})
-		if err != nil {
+		if err := k.count(r, q.text); err != nil {
 			return err
 		}
-		w := q.weight * idf(n, float64(len(tf)))
-		for f, c := range tf {
-			x := float64(c)
+		w := q.weight * idf(n, float64(len(k.files)))
+		for _, f := range k.files {
+			x := float64(k.tf[f])
 			norm := fileK1 * (1 - fileB + fileB*float64(k.t.byID[f].tokens)/avg)
-			k.x[to][pos[f]] += w * x * (fileK1 + 1) / (x + norm)
+			k.add(to, k.pos[f], w*x*(fileK1+1)/(x+norm))
 		}
 	}
 	k.scale(to)

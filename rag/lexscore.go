@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Parameters of BM25, for chunks and for whole files.
@@ -41,17 +42,19 @@ type termStat struct {
 	idf     float64 // over files
 }
 
-// lexScorer holds the scratch space of one query.
+// lexScorer holds the space of one query. All its numbers are 0 between two queries, and
+// each query clears what it has touched: there are many chunks, and few that it finds.
 type lexScorer struct {
-	t     *table
-	r     *lexReader
-	base  []int     // first global number of each segment
-	tf    []float64 // by global document number, of the term at hand
-	score []float64 // by global document number
-	hit   []globalDoc
-	fileT []float64 // by file id, of the term at hand
-	files []uint32
-	named []int // by file id: how many terms its name has
+	t       *table
+	r       *lexReader
+	base    []int     // first global number of each segment
+	tf      []float64 // by global document number, of the term at hand
+	score   []float64 // by global document number
+	hit     []globalDoc
+	touched []globalDoc // those with a score
+	fileT   []float64   // by file id, of the term at hand
+	files   []uint32
+	named   []int // by file id: how many terms its name has
 }
 
 type globalDoc struct {
@@ -59,25 +62,49 @@ type globalDoc struct {
 	ref docRef
 }
 
+var lexScorers = sync.Pool{New: func() any { return new(lexScorer) }}
+
+func (s *lexScorer) begin(t *table, r *lexReader) {
+	s.t, s.r, s.base = t, r, s.base[:0]
+	chunks := 0
+	for _, d := range r.docs() {
+		s.base = append(s.base, chunks)
+		chunks += d
+	}
+	s.tf, s.score = zeros(s.tf, chunks), zeros(s.score, chunks)
+	s.fileT, s.named = zeros(s.fileT, len(t.byID)), zeros(s.named, len(t.byID))
+}
+
+// zeros gives n of them; s holds nothing else.
+func zeros[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// end clears what is left, and keeps the space for another query.
+func (s *lexScorer) end() {
+	for _, h := range s.touched {
+		s.score[h.n] = 0
+	}
+	clear(s.named)
+	s.touched, s.t, s.r = s.touched[:0], nil, nil
+	lexScorers.Put(s)
+}
+
 func scoreLexical(t *table, r *lexReader, terms []queryTerm) (*lexScores, error) {
 	n := len(t.byID)
 	out := &lexScores{cover: make([]float64, n), code: make([]float64, n),
 		best: make([]float64, n), symDef: make([]float64, n), symKey: make([]float64, n),
 		dir: make([]float64, n), base: make([]float64, n), terms: make([]termStat, len(terms))}
-	s := &lexScorer{t: t, r: r, fileT: make([]float64, n), named: make([]int, n)}
-	total := 0
-	for _, d := range r.docs() {
-		s.base = append(s.base, total)
-		total += d
-	}
-	s.tf, s.score = make([]float64, total), make([]float64, total)
-	var touched []globalDoc
+	s := lexScorers.Get().(*lexScorer)
+	s.begin(t, r)
+	defer s.end()
 	for i, q := range terms {
-		hit, err := s.body(out, i, q)
-		if err != nil {
+		if err := s.body(out, i, q); err != nil {
 			return nil, err
 		}
-		touched = append(touched, hit...)
 		if err := s.symbols(out, q); err != nil {
 			return nil, err
 		}
@@ -87,7 +114,7 @@ func scoreLexical(t *table, r *lexReader, terms []queryTerm) (*lexScores, error)
 	}
 	s.wholePaths(out)
 	s.coverage(out, terms)
-	s.collect(out, touched)
+	s.collect(out)
 	return out, nil
 }
 
@@ -121,10 +148,10 @@ func (s *lexScorer) reset() {
 	s.hit, s.files = s.hit[:0], s.files[:0]
 }
 
-func (s *lexScorer) body(out *lexScores, i int, q queryTerm) ([]globalDoc, error) {
+func (s *lexScorer) body(out *lexScores, i int, q queryTerm) error {
 	defer s.reset()
 	if err := s.gather(fieldBody, q.text); err != nil {
-		return nil, err
+		return err
 	}
 	nFiles, nChunks := float64(len(s.t.sorted)), float64(s.t.chunks)
 	avgChunk := float64(s.t.tokens)/(nChunks+1) + 1
@@ -137,16 +164,15 @@ func (s *lexScorer) body(out *lexScores, i int, q queryTerm) ([]globalDoc, error
 			out.code[f] += wf
 		}
 	}
-	var fresh []globalDoc
 	for _, h := range s.hit {
 		if s.score[h.n] == 0 {
-			fresh = append(fresh, h)
+			s.touched = append(s.touched, h)
 		}
 		tf := s.tf[h.n]
 		norm := chunkK1 * (1 - chunkB + chunkB*float64(s.t.byID[h.ref.file].lens[h.ref.chunk])/avgChunk)
 		s.score[h.n] += wc * tf * (chunkK1 + 1) / (tf + norm)
 	}
-	return fresh, nil
+	return nil
 }
 
 func (s *lexScorer) symbols(out *lexScores, q queryTerm) error {
@@ -165,6 +191,7 @@ func (s *lexScorer) symbols(out *lexScores, q queryTerm) error {
 }
 
 func (s *lexScorer) paths(out *lexScores, q queryTerm) error {
+	defer s.reset()
 	for _, x := range []struct {
 		field string
 		to    []float64
@@ -210,10 +237,10 @@ func (s *lexScorer) coverage(out *lexScores, terms []queryTerm) {
 }
 
 // collect gives each file its best chunk, and threads all of its chunks together.
-func (s *lexScorer) collect(out *lexScores, touched []globalDoc) {
-	out.chunks = make([]chunkScore, len(touched))
+func (s *lexScorer) collect(out *lexScores) {
+	out.chunks = make([]chunkScore, len(s.touched))
 	out.first = make([]int32, len(s.t.byID))
-	for i, h := range touched {
+	for i, h := range s.touched {
 		c := chunkScore{ref: h.ref, score: s.score[h.n], next: out.first[h.ref.file]}
 		out.chunks[i] = c
 		out.first[h.ref.file] = int32(i) + 1

@@ -89,10 +89,30 @@ type ranking struct {
 	lex     *lexScores
 	view    *historyView
 	hist    *histScores
-	x       [numFeatures][]float64 // by position in t.sorted
+	x       [numFeatures][]float64 // by position in t.sorted; nil where all are 0
 	first   []float64
 	order   []int // positions, best of the first stage first
 	seed    map[string]float64
+
+	pos   []int    // by file id: its position
+	tf    []int32  // by file id, of the term that was counted last; see count
+	files []uint32 // that have it
+}
+
+// set and add change a feature of the file at a position.
+func (k *ranking) set(f feature, at int, v float64) {
+	if v != 0 {
+		k.column(f)[at] = v
+	}
+}
+
+func (k *ranking) add(f feature, at int, v float64) { k.column(f)[at] += v }
+
+func (k *ranking) column(f feature) []float64 {
+	if k.x[f] == nil {
+		k.x[f] = make([]float64, len(k.t.sorted))
+	}
+	return k.x[f]
 }
 
 // scaled lists the features that are divided by their maximum as soon as they are known.
@@ -101,9 +121,7 @@ var scaled = []feature{featChunk, featDir, featBase, featSymbol, featDefinition,
 // fill computes all features.
 func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 	t, lex := k.t, k.lex
-	for f := range k.x {
-		k.x[f] = make([]float64, len(t.sorted))
-	}
+	k.pos, k.tf = make([]int, len(t.byID)), make([]int32, len(t.byID))
 	k.x[featFocus] = k.focusValues(focus)
 	// A question that says nothing findable ("what is this?") is about the whole.
 	vague := !slices.ContainsFunc(lex.terms, func(s termStat) bool { return s.df > 0 })
@@ -111,7 +129,8 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 	asksProse := slices.ContainsFunc(p.terms, func(q queryTerm) bool { return proseWords[q.text] })
 	past := k.pastNumbers()
 	for i, e := range t.sorted {
-		x := func(f feature, v float64) { k.x[f][i] = v }
+		k.pos[e.id] = i
+		x := func(f feature, v float64) { k.set(f, i, v) }
 		x(featChunk, lex.best[e.id])
 		x(featCover, lex.cover[e.id])
 		x(featDir, lex.dir[e.id])
@@ -309,9 +328,9 @@ func (k *ranking) companions(v *historyView, past []int32) {
 		if e.test {
 			side = 0
 		}
-		k.x[featPair][i] = stems[e.stem][side]
+		k.set(featPair, i, stems[e.stem][side])
 		if n := past[i]; n >= 0 {
-			k.x[featCochange][i] = co[n]
+			k.set(featCochange, i, co[n])
 		}
 	}
 	k.scale(featCochange)

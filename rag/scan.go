@@ -79,7 +79,7 @@ func (x *Index) scan(ctx context.Context, q Query, want, perFile int) ([]Item, e
 }
 
 func (x *Index) scanItems(seen []scanned, query []queryTerm, terms lineTerms, want, perFile int) []Item {
-	var tc termCache
+	var wr windower
 	df := map[string]int{}
 	for _, s := range seen {
 		for t := range s.tf {
@@ -101,7 +101,7 @@ func (x *Index) scanItems(seen []scanned, query []queryTerm, terms lineTerms, wa
 	})
 	items := []Item{}
 	for rank, s := range seen {
-		ws := windows(&tc, s.e, s.lines, nil, terms, perFile)
+		ws := wr.windows(s.e, s.lines, nil, terms, perFile)
 		if len(ws) == 0 {
 			ws = []window{s.e.fallbackWindow(nil, s.lines)}
 		}

@@ -5,16 +5,20 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Limits of one answer.
 const (
-	maxOpened      = 40      // files read for windows
-	maxOpenedBytes = 4 << 20 // of them together; the others show their best chunk
-	minFiles       = 10      // that an answer of as many items is about, where so many have a score
-	rankPower      = .7      // how fast worth falls with the rank of the file, and of the window in it
+	maxOpened      = 40          // files read for windows
+	maxOpenedBytes = 4 << 20     // of them together; the others show their best chunk
+	lookFiles      = anchorFiles // looked into at once
+	minFiles       = 10          // that an answer of as many items is about, where so many have a score
+	rankPower      = .7          // how fast worth falls with the rank of the file, and of the window in it
 	scoreDigits    = 1e6
 )
 
@@ -64,57 +68,50 @@ type scoredWindow struct {
 	text  []string
 }
 
+// looked is a file of the answer that was looked into.
+type looked struct {
+	pos, rank int
+	text      []byte // nil when it could not be read or is too much
+	lines     []string
+	ws        []window // never none
+	found     bool     // what the query is about, in it
+}
+
+// looker looks into the best files.
+type looker struct {
+	x       *Index
+	k       *ranking
+	terms   lineTerms // of the query
+	lent    lineTerms // that the very best files lend to the others
+	perFile int
+	opened  int
+	bytes   int
+}
+
 // items opens the best files and shows their best windows.
 func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, perFile int) ([]Item, error) {
 	total := k.totals()
 	order := byScore(total)
-	if len(order) == 0 || total[order[0]] <= 0 {
+	order = slices.DeleteFunc(order, func(i int) bool { return total[i] <= 0 || !filters.allows(k.t.sorted[i].path) })
+	order = order[:min(want, len(order))]
+	if len(order) == 0 {
 		return []Item{}, nil
 	}
-	terms := queryLineTerms(k.terms, k.lex.terms, k.t.chunks)
-	lent := lineTerms{}
+	l := &looker{x: x, k: k, terms: queryLineTerms(k.terms, k.lex.terms, k.t.chunks), lent: lineTerms{}, perFile: perFile}
 	var out []scoredWindow
-	opened, bytes := 0, 0
-	tc := queryTerms.Get().(*termCache)
-	defer queryTerms.Put(tc)
-	rank := -1
-	for _, i := range order {
-		if total[i] <= 0 || rank+1 == want {
-			break
-		}
-		if !filters.allows(k.t.sorted[i].path) {
-			continue
-		}
-		if rank+1 >= minFiles && enough(out, want, worth(rank+1, 0)) {
-			break
-		}
-		rank++
+	for rank := 0; rank < len(order); {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		e := k.t.sorted[i]
-		var ws []window
-		var lines []string
-		if opened < maxOpened && bytes < maxOpenedBytes {
-			opened++
-			if src, err := x.src.Read(e.path); err == nil && !isBinary(src) {
-				bytes += len(src)
-				lines = splitLines(src)
+		for _, f := range l.look(rank, order[rank:min(rank+lookFiles, len(order))]) {
+			if rank >= minFiles && enough(out, want, worth(rank, 0)) {
+				order = nil
+				break
 			}
-			own := terms.with(k.view.touched(k.hist.near, e.path), historyWeight)
-			if rank >= anchorFiles {
-				own = own.with(lent, anchorWeight)
+			for n, w := range f.ws {
+				out = append(out, scoredWindow{f.pos, w, n == 0, worth(rank, n), f.lines})
 			}
-			ws = windows(tc, e, lines, k.lex.chunksOf(e.id), own, perFile)
-			if rank < anchorFiles && len(ws) > 0 {
-				lend(lent, e, lines, ws, 1/float64(rank+1))
-			}
-		}
-		if len(ws) == 0 {
-			ws = []window{e.fallbackWindow(k.lex.chunksOf(e.id), lines)}
-		}
-		for n, w := range ws {
-			out = append(out, scoredWindow{i, w, n == 0, worth(rank, n), lines})
+			rank++
 		}
 	}
 	out = choose(out, want)
@@ -124,6 +121,56 @@ func (x *Index) items(ctx context.Context, k *ranking, filters Filters, want, pe
 		items = append(items, k.item(s, why))
 	}
 	return items, nil
+}
+
+// look finds the windows of the files at these positions, of which the first has that
+// rank, on all processors.
+func (l *looker) look(rank int, positions []int) []*looked {
+	files := make([]*looked, len(positions))
+	for n, i := range positions {
+		f := &looked{pos: i, rank: rank + n}
+		if l.opened < maxOpened && l.bytes < maxOpenedBytes {
+			l.opened++
+			if src, err := l.x.src.Read(l.k.t.sorted[i].path); err == nil && !isBinary(src) {
+				l.bytes += len(src)
+				f.text = src
+			}
+		}
+		files[n] = f
+	}
+	var next atomic.Int32
+	var all sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		all.Go(func() {
+			wr := windowers.Get().(*windower)
+			defer windowers.Put(wr)
+			for n := int(next.Add(1)) - 1; n < len(files); n = int(next.Add(1)) - 1 {
+				l.window(wr, files[n])
+			}
+		})
+	}
+	all.Wait()
+	for _, f := range files {
+		if f.rank < anchorFiles && f.found {
+			lend(l.lent, l.k.t.sorted[f.pos], f.lines, f.ws, 1/float64(f.rank+1))
+		}
+	}
+	return files
+}
+
+// window finds the windows of one file; at least one.
+func (l *looker) window(wr *windower, f *looked) {
+	e := l.k.t.sorted[f.pos]
+	chunks := l.k.lex.chunksOf(e.id)
+	f.lines = splitLines(f.text)
+	own := l.terms.with(l.k.view.touched(l.k.hist.near, e.path), historyWeight)
+	if f.rank >= anchorFiles {
+		own = own.with(l.lent, anchorWeight)
+	}
+	f.ws = wr.windows(e, f.lines, chunks, own, l.perFile)
+	if f.found = len(f.ws) > 0; !f.found {
+		f.ws = []window{e.fallbackWindow(chunks, f.lines)}
+	}
 }
 
 // choose takes the most worthy windows, and sees to it that a short answer is about

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A file is long and a change is short: what is shown of a file are a few windows,
@@ -35,9 +36,30 @@ type window struct {
 // lineTerms knows what words are worth when windows are chosen.
 type lineTerms map[string]float64
 
+// windower finds the windows of files, one file after the other. It belongs to one
+// goroutine.
+type windower struct {
+	num    termNumbers
+	byTerm []lineTerm
+	look   uint64    // how many lines have been looked around, ever
+	found  []uint32  // the valued terms of all lines, line after line
+	ends   []int     // by line: where its terms end in found
+	score  []float64 // by line
+}
+
+// lineTerm is a term in the file at hand.
+type lineTerm struct {
+	value float64
+	lines int    // that have it
+	look  uint64 // the last one around a line that met it
+}
+
+// windowers keeps those of queries, which meet the same identifiers again.
+var windowers = sync.Pool{New: func() any { return new(windower) }}
+
 // windows picks up to n windows of a file, best first. chunks are its best chunks;
 // none means that the whole file is looked at, up to as many lines.
-func windows(tc *termCache, e *entry, lines []string, chunks []chunkScore, terms lineTerms, n int) []window {
+func (w *windower) windows(e *entry, lines []string, chunks []chunkScore, terms lineTerms, n int) []window {
 	todo := make([]bool, len(lines))
 	mark := func(a, b int) {
 		for i := max(a, 1); i <= min(b, len(lines)); i++ {
@@ -53,66 +75,96 @@ func windows(tc *termCache, e *entry, lines []string, chunks []chunkScore, terms
 			mark(a, b)
 		}
 	}
-	found := make([][]string, len(lines)) // the valued terms of each line
+	valued := w.value(terms)
+	w.find(lines, todo)
+	w.weigh(valued)
+	w.scores()
+	for _, t := range valued {
+		w.byTerm[t].value, w.byTerm[t].lines = 0, 0
+	}
+	return pickWindows(e, w.score, n)
+}
+
+// value sets what the terms are worth, and gives their numbers.
+func (w *windower) value(terms lineTerms) []uint32 {
+	w.num.begin()
+	valued := make([]uint32, 0, len(terms))
+	for t, v := range terms {
+		i := w.num.number(t)
+		for int(i) >= len(w.byTerm) {
+			w.byTerm = append(w.byTerm, lineTerm{})
+		}
+		w.byTerm[i].value = v
+		valued = append(valued, i)
+	}
+	return valued
+}
+
+// find notes the valued terms of the lines to look at, each once a line.
+func (w *windower) find(lines []string, todo []bool) {
+	w.found, w.ends = w.found[:0], w.ends[:0]
 	for i, ln := range lines {
-		if !todo[i] || len(ln) > maxLineBytes {
-			continue
-		}
-		eachIdent(ln, func(raw string) {
-			for _, t := range tc.terms(raw) {
-				if terms[t] > 0 && !slices.Contains(found[i], t) {
-					found[i] = append(found[i], t)
+		if todo[i] && len(ln) <= maxLineBytes {
+			line := len(w.found)
+			eachIdent(ln, func(raw string) {
+				for _, t := range w.num.of(raw) {
+					if int(t) < len(w.byTerm) && w.byTerm[t].value > 0 && !slices.Contains(w.found[line:], t) {
+						w.found = append(w.found, t)
+						w.byTerm[t].lines++
+					}
 				}
-			}
-		})
+			})
+		}
+		w.ends = append(w.ends, len(w.found))
 	}
-	return pickWindows(e, len(lines), windowValues(found, terms.within(found)), n)
 }
 
-// within weighs words by how seldom they are in the file itself: the file's own
+// weigh makes terms count by how seldom they are in the file itself: the file's own
 // subject stands on every page of it, and says nothing about where to look.
-func (m lineTerms) within(found [][]string) lineTerms {
-	count := map[string]float64{}
-	for _, ts := range found {
-		for _, t := range ts {
-			count[t]++
+func (w *windower) weigh(valued []uint32) {
+	pages := float64(len(w.ends))/windowLines + 1
+	for _, t := range valued {
+		if x := &w.byTerm[t]; x.lines > 0 {
+			x.value *= math.Log(1 + pages/float64(x.lines))
 		}
 	}
-	pages := float64(len(found))/windowLines + 1
-	out := make(lineTerms, len(count))
-	for t, n := range count {
-		out[t] = m[t] * math.Log(1+pages/n)
-	}
-	return out
 }
 
-// windowValues scores the window around each line: every distinct word once, more
-// the nearer it is.
-func windowValues(found [][]string, terms lineTerms) []float64 {
-	out := make([]float64, len(found))
+// scores values the window around each line: every distinct term once, more the nearer
+// it is.
+func (w *windower) scores() {
 	const half = windowLines / 2
-	seen := map[string]bool{}
-	for i := range found {
-		if len(found[i]) == 0 {
+	n := len(w.ends)
+	w.score = slices.Grow(w.score[:0], n)[:n]
+	line := func(i int) []uint32 {
+		begin := 0
+		if i > 0 {
+			begin = w.ends[i-1]
+		}
+		return w.found[begin:w.ends[i]]
+	}
+	for i := range n {
+		w.score[i] = 0
+		if len(line(i)) == 0 {
 			continue // a window stands on a line that says something
 		}
-		clear(seen)
-		for j := max(0, i-half); j < min(len(found), i+half); j++ {
+		w.look++
+		for j := max(0, i-half); j < min(n, i+half); j++ {
 			near := 1 - windowEdge*math.Abs(float64(j-i))/half
-			for _, t := range found[j] {
-				if !seen[t] {
-					seen[t] = true
-					out[i] += terms[t] * near
+			for _, t := range line(j) {
+				if x := &w.byTerm[t]; x.look != w.look {
+					x.look = w.look
+					w.score[i] += x.value * near
 				}
 			}
 		}
 	}
-	return out
 }
 
-func pickWindows(e *entry, lines int, values []float64, n int) []window {
+// pickWindows takes the best lines, and clears the values around them.
+func pickWindows(e *entry, values []float64, n int) []window {
 	var out []window
-	values = slices.Clone(values)
+	lines := len(values)
 	for len(out) < n {
 		best := -1
 		for i, v := range values {

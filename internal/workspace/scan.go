@@ -21,6 +21,7 @@ const (
 	MaxFileBytes = 1 << 20 // larger files are data
 	MaxFiles     = 500_000
 	maxDepth     = 64 // of folders, and of repositories inside repositories
+	readStep     = 4 << 10
 )
 
 // IgnoreFile holds patterns in .gitignore's language for what the agent should not
@@ -232,15 +233,21 @@ func (s *Scanner) Read(p string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b := make([]byte, 0, min(fi.Size(), MaxFileBytes)+1)
-	buf := bytes.NewBuffer(b)
-	if _, err := io.Copy(buf, io.LimitReader(f, MaxFileBytes+1)); err != nil {
-		return nil, err
+	b := make([]byte, 0, min(fi.Size(), MaxFileBytes)+1) // one more, so that the end is met without growing
+	for len(b) <= MaxFileBytes {
+		n, err := f.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(b) == cap(b) { // it has grown since
+			b = slices.Grow(b, readStep)
+		}
 	}
-	if buf.Len() > MaxFileBytes {
-		return nil, fmt.Errorf("read %s: larger than %d bytes", p, MaxFileBytes)
-	}
-	return buf.Bytes(), nil
+	return nil, fmt.Errorf("read %s: larger than %d bytes", p, MaxFileBytes)
 }
 
 // Lookable says whether a path may be looked at at all, going by its name: not
