@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,9 +55,8 @@ func TestNoCallRunsTwice(t *testing.T) {
 		"Two at once.\n"+llmtest.Call("tally", `{"n": 1}`)+"\n"+llmtest.Call("tally", `{"n": 2}`),
 		"And one.\n"+llmtest.Call("tally", `{"n": 3}`),
 		"All three are done.")}})
-	limits := wire.Limits{Idle: 700 * time.Millisecond, FirstToken: 700 * time.Millisecond}
-	apis := map[string]func(testing.TB, string) model.Model{
-		"chat completions": func(t testing.TB, url string) model.Model {
+	apis := map[string]func(testing.TB, string, wire.Limits) model.Model{
+		"chat completions": func(t testing.TB, url string, limits wire.Limits) model.Model {
 			c, err := openai.New(openai.Config{Provider: "llamacpp", BaseURL: url, Limits: limits})
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +64,7 @@ func TestNoCallRunsTwice(t *testing.T) {
 			t.Cleanup(c.Close)
 			return c
 		},
-		"messages": func(t testing.TB, url string) model.Model {
+		"messages": func(t testing.TB, url string, limits wire.Limits) model.Model {
 			c, err := anthropic.New(anthropic.Config{BaseURL: url, Limits: limits})
 			if err != nil {
 				t.Fatal(err)
@@ -88,7 +88,11 @@ func TestNoCallRunsTwice(t *testing.T) {
 					proxy, url := llmtest.NewProxy(t, server.URL)
 					proxy.Next(append(make([]llmtest.Fault, at), fault)...)
 					file := filepath.Join(t.TempDir(), "tally")
-					g := newRig(t, nil, func(g *rig) { g.server, g.tools = apis[api](t, url), []tools.Tool{tallyTool{file}} })
+					client := apis[api](t, url, wire.Limits{})
+					if strings.HasPrefix(text, "stall:") {
+						client = nthBy(int32(at+1), apis[api](t, url, impatient), client)
+					}
+					g := newRig(t, nil, func(g *rig) { g.server, g.tools = client, []tools.Tool{tallyTool{file}} })
 					res := g.submit(SubmitParams{Input: "read the code in a.go and count what it does [[script:tally]]"})
 					end := g.ended(res.TurnID)
 					if end.Type != "result" || !strings.Contains(end.Content, "All three are done.") {
@@ -124,6 +128,22 @@ func TestNoCallRunsTwice(t *testing.T) {
 			}
 		}
 	}
+}
+
+// impatient is for the one request that is known to stall: a busy machine may
+// keep any other waiting for as long.
+var impatient = wire.Limits{Idle: 700 * time.Millisecond, FirstToken: 700 * time.Millisecond}
+
+// nthBy is a model whose nth request goes through one client and all others
+// through another.
+func nthBy(n int32, nth, others model.Model) model.Model {
+	var asked atomic.Int32
+	return model.Func(func(ctx context.Context, req model.Request) iter.Seq2[model.Delta, error] {
+		if asked.Add(1) == n {
+			return nth.Stream(ctx, req)
+		}
+		return others.Stream(ctx, req)
+	})
 }
 
 // log is the branch's events.
