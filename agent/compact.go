@@ -13,7 +13,8 @@ import (
 
 // Compaction makes room in one go when a prompt can't hold the history any
 // more: the oldest replies, results and evidence leave for the scratchpad, and
-// a summary stands for them. This file decides when, and what leaves;
+// a summary stands for them. Evidence of turns before needs none: it can be
+// found again. This file decides when, and what leaves;
 // compact_summary.go archives and summarises it.
 
 // Shares of the prompt, as divisors.
@@ -152,16 +153,23 @@ func compressible(list []piece, trial contextplan.Plan) []leaving {
 	return out
 }
 
-// demand is what the prompt would hold if it had room for all that is
-// eligible; evidence that never came in does not count.
-func demand(list []piece, trial contextplan.Plan) int {
-	never := map[string]bool{}
+// free lists what may be out for want of room without a compaction: evidence
+// that never came in and, before a run's first call, evidence of the turns
+// before, which would leave soon anyway and can be found again.
+func free(list []piece, now, calls int) map[string]bool {
+	out := map[string]bool{}
 	for _, p := range list {
-		never[p.Candidate.ID] = p.kind == entryEvidence && !p.Candidate.Sent
+		out[p.Candidate.ID] = p.kind == entryEvidence && (!p.Candidate.Sent || calls == 0 && p.turn != now)
 	}
+	return out
+}
+
+// demand is what the prompt would hold if it had room for all that is
+// eligible and not free to be out.
+func demand(trial contextplan.Plan, free map[string]bool) int {
 	n := trial.Budget.Estimated
 	for _, it := range trial.Excluded {
-		if !never[it.ID] && (it.Reason == contextplan.ReasonBudget || it.Reason == contextplan.ReasonDependency) {
+		if !free[it.ID] && (it.Reason == contextplan.ReasonBudget || it.Reason == contextplan.ReasonDependency) {
 			n += it.Tokens
 		}
 	}
@@ -207,23 +215,22 @@ func (t *timeline) compaction(ctx context.Context, r run.Run, around surrounding
 	if d.unfit != nil {
 		return nil, nil // what must be in does not fit; the plan itself says so
 	}
-	list, trial := d.list, d.record.Plan
-	all := compressible(list, trial)
+	list, trial, now := d.list, d.record.Plan, t.turnIndex(r.TurnID)
+	all, free := compressible(list, trial), free(list, now, r.Calls)
 	dropsSent := false // the run's prompt would not begin with the one before
 	bySent := map[string]bool{}
 	for _, p := range list {
 		bySent[p.Candidate.ID] = p.Candidate.Sent
 	}
 	for _, it := range trial.Excluded {
-		dropsSent = dropsSent || bySent[it.ID] && it.Reason == contextplan.ReasonBudget
+		dropsSent = dropsSent || bySent[it.ID] && !free[it.ID] && it.Reason == contextplan.ReasonBudget
 	}
 	short := slices.ContainsFunc(all, func(u leaving) bool { return u.out && !u.evidence() })
 	if !short && !dropsSent {
 		return nil, nil
 	}
 	prompt := around.prompt()
-	now := t.turnIndex(r.TurnID)
-	chosen := choose(all, now, demand(list, trial), prompt/targetShare, prompt)
+	chosen := choose(all, now, demand(trial, free), prompt/targetShare, prompt)
 	if len(chosen) == 0 || !dropsSent && tokensOf(chosen) < prompt/leastShare {
 		return nil, nil
 	}
@@ -287,7 +294,8 @@ func (t *timeline) compactNow(ctx context.Context, modelName string) (*cycle.Com
 		return nil, planError(d.unfit)
 	}
 	prompt := around.prompt()
-	chosen := choose(compressible(d.list, d.record.Plan), t.turnIndex(r.TurnID), demand(d.list, d.record.Plan), 0, prompt)
+	now := t.turnIndex(r.TurnID)
+	chosen := choose(compressible(d.list, d.record.Plan), now, demand(d.record.Plan, free(d.list, now, r.Calls)), 0, prompt)
 	if len(chosen) == 0 {
 		return nil, nil
 	}

@@ -66,9 +66,9 @@ func (c *conversation) talk(g *rig, from, to int) (said []string) {
 	return said
 }
 
-func newConversation(t *testing.T, window int) (*conversation, *rig) {
+func newConversation(t *testing.T, window int, prepare ...func(*rig)) (*conversation, *rig) {
 	c := &conversation{window: window, steps: func(turn int) int { return turn % 4 }}
-	g := newRig(t, c.reply)
+	g := newRig(t, c.reply, prepare...)
 	var big strings.Builder
 	for i := range 200 {
 		fmt.Fprintf(&big, "// line%d says something of no great interest but some length\n", i)

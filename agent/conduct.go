@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,7 +38,7 @@ type drive struct {
 // nobody tells that an outcome will never come.
 const (
 	stallAfter  = 20 * time.Second
-	unlikeAfter = 300 * time.Millisecond // when a recording is made anew: then what isn't in it counts too
+	unlikeAfter = 3 * time.Second // when a recording is made anew: then what isn't in it counts too
 )
 
 func (w *tape) drive(t *timeline) {
@@ -372,10 +373,13 @@ func (c *conductor) carryOut(req request) bool {
 }
 
 // unlike goes on where the program does other things than when it was recorded:
-// what waits is carried out, or else what does not come is passed over.
+// what waits and isn't in the rest of the recording is carried out, and where
+// there is no such thing, the event that does not come is passed over.
 func (c *conductor) unlike() {
+	rest := c.w.want[c.w.at:]
 	for i, req := range c.waiting {
-		if events, _ := c.try(req); len(events) > 0 {
+		events, _ := c.try(req)
+		if len(events) > 0 && !slices.ContainsFunc(rest, func(e cycle.Event) bool { return sameEvent(e, events[0]) }) {
 			c.renew(c.t.handle(c.take(i)))
 			return
 		}
@@ -387,13 +391,16 @@ func (c *conductor) unlike() {
 
 // renew takes events into a recording that is made anew.
 func (c *conductor) renew(events []cycle.Event) {
-	c.out.events = append(c.out.events, events...)
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
 	for _, e := range events {
-		if c.w.at < len(c.w.want) && c.w.want[c.w.at].Type() == e.Type() {
+		if was := c.after(0); was != nil && was.Type() == e.Type() {
 			c.w.at++
+			if sameEvent(was, e) {
+				e = was // with its times: where nothing changed, no byte does
+			}
 		}
+		c.out.events = append(c.out.events, e)
 	}
 }
 

@@ -50,6 +50,7 @@ const (
 	prioHistory   = 55.0 // earlier turns, less prioAge for each turn in between
 	prioAge       = 5.0
 	prioFloor     = 10.0
+	prioStale     = 5.0 // evidence of earlier turns: it stays where nothing else needs the room
 )
 
 // evidenceTurns is how many turns evidence stays eligible after the one that
@@ -186,11 +187,14 @@ func (g gathered) evidenceOf(t *transcript, at int) []piece {
 	var out []piece
 	for i, s := range set {
 		section, prio := contextplan.Retrieval, prioRetrieval
+		if g.age(at) > 0 {
+			prio = prioStale
+		}
 		ttl := max(0, evidenceTurns-g.age(at)) // an old set may be here because a new turn found the same
 		it, seen := s.item, s.candidate(section, 0)
 		out = append(out, g.make(seen.ID+"@"+x.id, section, base-seqStep/2+i, model.RoleUser, evidenceText(s), func(p *piece) {
 			c := &p.Candidate
-			c.Priority, c.Score = prio-float64(g.age(at))*prioAge, it.Score
+			c.Priority, c.Score = prio, it.Score
 			c.TTL = &ttl
 			c.Span, c.ContentHash = seen.Span, seen.ContentHash
 			p.turn, p.kind = at, entryEvidence

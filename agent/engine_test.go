@@ -51,6 +51,7 @@ type rig struct {
 	window   int          // of the model, in tokens; 0 = 32,000
 	tools    []tools.Tool // beside the usual ones
 	server   model.Model  // a real one, instead of the function
+	index    Retriever    // nil: fixedIndex
 }
 
 type reply func(n int, req model.Request) (text string, calls []model.Call)
@@ -93,10 +94,13 @@ func (g *rig) open(r reply) {
 	events, err := JournalEvents(ctx, st)
 	must(err)
 	must(ledger.Load(ctx, events))
+	if g.index == nil {
+		g.index = fixedIndex{}
+	}
 	ids := 0
 	var idMu sync.Mutex
 	engine = New(Parts{
-		Root: space.Roots()[0], Store: st, Index: fixedIndex{}, Edits: ledger, Tools: tools.NewRegistry(append(tools.Builtin(), g.tools...)...),
+		Root: space.Roots()[0], Store: st, Index: g.index, Edits: ledger, Tools: tools.NewRegistry(append(tools.Builtin(), g.tools...)...),
 		Models: oneModel{g.model(r), g}, Permissions: allRead{g.dir}, Version: "test", Now: time.Now,
 		NewID: func(prefix string) string {
 			idMu.Lock()
@@ -237,7 +241,7 @@ func (c *recorder) note(f func()) {
 
 func (c *recorder) until(t *testing.T, ok func(*recorder) bool) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(2 * time.Minute) // only of a test that hangs
 	for {
 		c.mu.Lock()
 		done := ok(c)

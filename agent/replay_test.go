@@ -73,13 +73,9 @@ var updateRuns = flag.Bool("update-runs", false, "make the events of testdata/ru
 // Recorded runs come out the same for ever. One that doesn't shows what a
 // change does to people's runs; where that is meant, -update-runs.
 func TestRecordedRuns(t *testing.T) {
-	files, err := filepath.Glob("testdata/runs/*.json")
-	if err != nil || len(files) < 6 {
-		t.Fatalf("%d recorded runs: %v", len(files), err)
-	}
 	ctx := context.Background()
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+	for _, file := range recordedRuns(t) {
+		t.Run(runName(file), func(t *testing.T) {
 			t.Parallel()
 			data, err := os.ReadFile(file)
 			if err != nil {
@@ -111,6 +107,17 @@ func TestRecordedRuns(t *testing.T) {
 		})
 	}
 }
+
+func recordedRuns(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/runs/*.json")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d recorded runs: %v", len(files), err)
+	}
+	return files
+}
+
+func runName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".json") }
 
 // Nothing secret is in an export, and it replays all the same.
 func TestExportHasNoSecrets(t *testing.T) {

@@ -38,7 +38,7 @@ const (
 	batchMax              = 8  // tool calls that run at once
 	deltaEvery            = 33 // milliseconds between two streamed pieces of a run
 	reserveOutputDefault  = 4000
-	evidenceShareMax      = 4 // a turn's evidence is at most a quarter of a small window
+	evidenceShareMax      = 6 // a turn's evidence is at most a sixth of a small window's prompt; see TestEvidenceLeavesRoom
 	reserveShareMax       = 4 // the reserve for output is at most a quarter of a small window
 )
 

@@ -203,7 +203,8 @@ func (t *timeline) look(ctx context.Context, r run.Run) (surroundings, error) {
 			Hint: fmt.Sprintf(`set it: [models.%q] context_window = …`, m.Name)}
 	}
 	out := surroundings{System: promptAgent, Model: m.Name, Window: m.Caps.ContextWindow, Reserve: reserveOf(m), ToolTokens: t.toolTokens(m, r),
-		Instructions: t.guidance(ctx, r.TurnID), EvidenceTokens: min(e.settings().evidenceTokens(), m.Caps.ContextWindow/evidenceShareMax)}
+		Instructions: t.guidance(ctx, r.TurnID)}
+	out.EvidenceTokens = min(e.settings().evidenceTokens(), max(0, out.prompt()/evidenceShareMax))
 	switch {
 	case r.Final:
 		out.System = promptAgent + "\n" + promptFinal
