@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -70,6 +71,7 @@ func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files too
 		locate := tools.LocateIn(env.Roots)
 		policy := t.e.parts.Permissions.Policy().With(t.ownRules(r.TurnID)...)
 		policy.Planning = t.planningTurn(r.TurnID)
+		env.Opens, env.Edited = policy.Opens, t.e.openInEditor
 		permit := tools.Authorize(ctx, env, policy, spec, tool.Title(c.Args), c.Args, locate)
 		if !permit.Allowed {
 			return permit.Refusal
@@ -92,6 +94,11 @@ func (t *timeline) runCall(ctx context.Context, r run.Run, c run.Call, files too
 		}()
 	}
 	return t.e.parts.Tools.Run(ctx, env, c.Tool, c.Args)
+}
+
+// openInEditor says whether the person has a file open.
+func (e *Engine) openInEditor(abs string) bool {
+	return slices.Contains(e.parts.Edits.OpenDocs(), e.relative(abs))
 }
 
 // ownRules are the rules that came with a turn's message. They hold for its run

@@ -17,11 +17,12 @@ import (
 	"github.com/agent-lsp/agent-lsp/agent/edits"
 	"github.com/agent-lsp/agent-lsp/agent/edits/editstest"
 	"github.com/agent-lsp/agent-lsp/internal/model"
+	"github.com/agent-lsp/agent-lsp/internal/text"
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
 	"github.com/agent-lsp/agent-lsp/tools"
 )
 
-const canary = "CANARY-7f3a"
+const canary, inEnv = "CANARY-7f3a", "-in-env"
 
 // ground is a workspace with everything around it that must be let alone.
 type ground struct {
@@ -31,6 +32,7 @@ type ground struct {
 	registry      *tools.Registry
 	policy        tools.Policy
 	shell         tools.Shell
+	comparing     tools.Shell // as where the system has no mounts for us
 }
 
 func newGround(t testing.TB) *ground {
@@ -40,7 +42,7 @@ func newGround(t testing.TB) *ground {
 	}
 	g := &ground{t: t, in: base + "/in", out: base + "/out", home: base + "/home"}
 	for name, text := range map[string]string{
-		"in/a.txt": "x\n", "in/sub/b.txt": "b\n", "in/.env": "KEY=" + canary + "\n", "in/.git/config": "[core]\n", "in/.git/HEAD": "ref: refs/heads/main\n",
+		"in/a.txt": "x\n", "in/sub/b.txt": "b\n", "in/.env": "KEY=" + canary + inEnv + "\n", "in/.git/config": "[core]\n", "in/.git/HEAD": "ref: refs/heads/main\n",
 		"in/.git/hooks/sample": "x\n", "in/.vscode/settings.json": "{}\n", "in/evil.sh": "touch ../out/new.txt\n",
 		"out/canary.txt": canary + "\n", "out/hard.txt": canary + "\n", "out/evil.go": "package main\nfunc main() {}\n", "home/.ssh/id_rsa": canary + "\n",
 	} {
@@ -75,8 +77,11 @@ func newGround(t testing.TB) *ground {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.shell = tools.NewShell(tools.ShellOptions{Self: []string{self, "__exec"}, Roots: []string{g.in}, CacheDir: filepath.Join(t.TempDir(), "cache"),
-		Hidden: []string{g.home + "/.ssh"}, Environ: append(os.Environ(), "HOME="+g.home, "CANARY_API_KEY="+canary)})
+	o := tools.ShellOptions{Self: []string{self, "__exec"}, Roots: []string{g.in}, CacheDir: filepath.Join(t.TempDir(), "cache"),
+		Hidden: []string{g.home + "/.ssh"}, Environ: append(os.Environ(), "HOME="+g.home, "CANARY_API_KEY="+canary)}
+	g.shell = tools.NewShell(o)
+	o.NoMounts = true
+	g.comparing = tools.NewShell(o)
 	return g
 }
 
@@ -90,16 +95,26 @@ func (g *ground) put(name, text string) {
 	}
 }
 
-// state is what must not change: all of it, or only what lies outside.
-func (g *ground) state(outside bool) string {
+// The parts of the ground.
+const (
+	all     = "all"
+	outside = "outside the workspace"
+	guarded = "outside, and what is guarded inside"
+)
+
+// state is what must not change of a part of the ground.
+func (g *ground) state(part string) string {
 	var b strings.Builder
-	roots := []string{g.out, g.home}
-	if !outside {
-		roots = append(roots, g.in)
-	}
-	for _, root := range roots {
+	for _, root := range []string{g.out, g.home, g.in} {
+		if root == g.in && part == outside {
+			continue
+		}
 		err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(root, p)
+			if root == g.in && part == guarded && !text.Guarded(rel) && !text.SecretPath(rel) || err != nil {
 				return err
 			}
 			data := []byte("a link")
@@ -113,6 +128,19 @@ func (g *ground) state(outside bool) string {
 		})
 		if err != nil {
 			g.t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// difference gives the lines that only one of two states has.
+func difference(before, now string) string {
+	var b strings.Builder
+	for _, side := range [][3]string{{"- ", before, now}, {"+ ", now, before}} {
+		for line := range strings.Lines(side[1]) {
+			if !strings.Contains(side[2], line) {
+				b.WriteString(side[0] + line)
+			}
 		}
 	}
 	return b.String()
@@ -160,6 +188,9 @@ func (g *ground) try(tool, arg string) (res tools.Result, held bool) {
 	return res, person.asked > 0 || res.Status == tools.StatusError && tool != "bash"
 }
 
+// sandbox is what a machine can hold commands with.
+type sandbox struct{ landlock, mounts bool }
+
 // escapesMin is how many ways out the table must at least hold.
 const escapesMin = 80
 
@@ -174,6 +205,7 @@ func TestEscapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	t.Logf("this machine: %+v", sandboxHere(t))
 	class, cases, classes := "", 0, 0
 	for in := bufio.NewScanner(f); in.Scan(); {
 		line := in.Text()
@@ -192,7 +224,7 @@ func TestEscapes(t *testing.T) {
 		t.Run(class+"/"+line, func(t *testing.T) {
 			g := newGround(t)
 			arg := os.Expand(arg, func(name string) string {
-				if dir, ok := map[string]string{"OUT": g.out, "HOME": g.home}[name]; ok {
+				if dir, ok := map[string]string{"OUT": g.out, "HOME": g.home, "AGENT": strconv.Itoa(os.Getpid())}[name]; ok {
 					return dir
 				}
 				return "$" + map[bool]string{true: name, false: "{" + name + "}"}[len(name) == 1 || !strings.ContainsAny(name, ":-")]
@@ -203,7 +235,7 @@ func TestEscapes(t *testing.T) {
 			if s, err := strconv.Unquote(arg); err == nil {
 				arg = s
 			}
-			before := g.state(false)
+			before := g.state(all)
 			res, held := g.try(tool, arg)
 			switch {
 			case control && held:
@@ -213,8 +245,8 @@ func TestEscapes(t *testing.T) {
 			case !held:
 				t.Errorf("neither asked for nor refused: %s", res.Text)
 			}
-			if now := g.state(false); now != before {
-				t.Errorf("something was changed:\n%s\n%s", before, now)
+			if now := g.state(all); now != before {
+				t.Errorf("something was changed:\n%s", difference(before, now))
 			}
 			if strings.Contains(res.Text, canary) {
 				t.Errorf("the canary was read: %s", res.Text)
@@ -223,21 +255,28 @@ func TestEscapes(t *testing.T) {
 				return
 			}
 			// And now the judgement was fooled.
-			outside := g.state(true)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			done, err := g.shell.Run(ctx, tools.Command{Line: arg, Dir: g.in, Timeout: 20 * time.Second})
-			if err != nil {
-				t.Fatal(err)
+			has := sandboxHere(t)
+			if !has.landlock {
+				t.Skip("NOT TRIED: this kernel has no Landlock, so nothing holds a command that was allowed")
 			}
-			if !done.Sandboxed {
-				t.Skip("this kernel has no sandbox: " + done.Note)
-			}
-			if now := g.state(true); now != outside {
-				t.Errorf("the sandbox did not hold:\n%s\n%s\n%s", outside, now, done.Output)
-			}
-			if strings.Contains(arg, "id_rsa") && strings.Contains(done.Output, canary) || strings.Contains(done.Output, "API_KEY") {
-				t.Errorf("a secret was read: %s", done.Output)
+			before = g.state(guarded)
+			for _, shell := range []tools.Shell{g.shell, g.comparing} {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				done, err := shell.Run(ctx, tools.Command{Line: arg, Dir: g.in, Timeout: 20 * time.Second})
+				if err != nil {
+					t.Fatal(err)
+				}
+				mounts := shell == g.shell && has.mounts
+				if want := map[bool]string{true: "secret files hidden", false: "compared afterwards"}[mounts]; !done.Sandboxed || !strings.Contains(done.Note, want) {
+					t.Fatalf("this kernel has Landlock, and mounts for us: %v; but the command was %q", has.mounts, done.Note)
+				}
+				if now := g.state(guarded); now != before && (mounts || !strings.Contains(arg, "mv .env ")) { // without mounts a secret can be moved
+					t.Errorf("%s: it did not hold:\n%s%s", done.Note, difference(before, now), done.Output)
+				}
+				if strings.Contains(done.Output, "API_KEY") || strings.Contains(done.Output, canary+inEnv) && mounts || strings.Contains(done.Output, canary) && strings.Contains(arg, "id_rsa") {
+					t.Errorf("%s: a secret was read: %s", done.Note, done.Output)
+				}
 			}
 		})
 	}

@@ -205,7 +205,8 @@ func (e *Engine) check(ctx context.Context) (lines []string, ok bool) {
 	if line == "" || e.parts.Shell == nil {
 		return nil, false
 	}
-	res, err := e.parts.Shell.Run(ctx, tools.Command{Line: line, Dir: e.parts.Root, Timeout: checkCommandMax, Output: func(string) {}})
+	res, err := e.parts.Shell.Run(ctx, tools.Command{Line: line, Dir: e.parts.Root, Timeout: checkCommandMax, Output: func(string) {},
+		Opens: e.parts.Permissions.Policy().Opens(line), Edited: e.openInEditor})
 	switch {
 	case ctx.Err() != nil:
 		return nil, false

@@ -127,14 +127,15 @@ func (p *painter) callName(c Call, alone bool) string {
 	}
 	name = p.oneLine(name, textArgRunesMax)
 	var d struct {
-		Summary string `json:"summary"`
+		Summary   string `json:"summary"`
+		Sandboxed *bool  `json:"sandboxed"`
 	}
 	if len(meta.Detail) == 0 || json.Unmarshal(meta.Detail, &d) != nil || d.Summary == "" {
 		return name
 	}
 	came := p.oneLine(d.Summary, textArgRunesMax)
 	switch failed := c.Result != nil && c.Result.Status == ResultError; {
-	case GroupOf(c.Tool) == GroupBash && failed:
+	case GroupOf(c.Tool) == GroupBash && (failed || d.Sandboxed != nil && !*d.Sandboxed):
 		return name + "   " + came
 	case GroupOf(c.Tool) == GroupWrite && !failed, alone && !failed && c.Tool != "read" && c.Tool != "bash":
 		if p.ASCII {

@@ -142,6 +142,8 @@ func TestDrawnTree(t *testing.T) {
 	proposed := work[5].(WorkflowPlanned)
 	proposed.Workflow.Status = WorkflowProposed
 	draw("a proposed workflow, 80 columns", append(work[:4:4], proposed, RunStop{Reason: StopCompleted, Time: after(900)}), live)
+	draw("a command without a sandbox", append(story[:8:8], AgentOutput{CallID: "c9", Output: OutputToolCall, Tool: "bash", Title: "make", Args: json.RawMessage(`{}`), Time: after(1000)},
+		ToolResult{CallID: "c9", Status: ResultOK, Text: "done\n", MS: 90, Detail: json.RawMessage(`{"summary":"exit 0, not sandboxed","sandboxed":false}`)}), live)
 	const file = "testdata/tree/drawn.txt"
 	if *updateStories {
 		write(t, file, []byte(b.String()))

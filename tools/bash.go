@@ -18,6 +18,8 @@ const (
 	bashTimeoutMax = 30 * time.Minute
 	bashCommandMax = 64 << 10
 	bashOutputMax  = 64 << 10
+	hiddenShown    = 5  // hidden files that a failing command's result names
+	putBackShown   = 20 // guarded files that a result names
 )
 
 type bashIn struct {
@@ -48,9 +50,9 @@ func runBash(ctx context.Context, env Env, in bashIn) Result {
 	}
 	res, err := env.Shell.Run(ctx, Command{
 		Line: in.Command, Dir: env.Root, Timeout: timeout, Output: env.Output,
-		Network: ParseShell(in.Command).Network,
+		Network: ParseShell(in.Command).Network, Opens: env.opens(in.Command), Edited: env.Edited,
 	})
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && len(res.PutBack) == 0 {
 		return failErr("bash", err)
 	}
 	return bashResult(res, timeout, ctx.Err() != nil)
@@ -70,11 +72,18 @@ func (in bashIn) check() error {
 	return nil
 }
 
+func (e Env) opens(line string) func(string, bool) bool {
+	if e.Opens == nil {
+		return nil
+	}
+	return e.Opens(line)
+}
+
 // bashResult says how it ended: a failing command is a result for the model to
 // look at, with the status error.
 func bashResult(res CommandResult, timeout time.Duration, stopped bool) Result {
 	code, sandboxed := res.ExitCode, res.Sandboxed
-	r := Result{Status: StatusOK, Detail: Detail{ExitCode: &code, Sandboxed: &sandboxed, Truncated: res.Truncated}}
+	r := Result{Status: StatusOK, Detail: Detail{ExitCode: &code, Sandboxed: &sandboxed, Sandbox: res.Note, Truncated: res.Truncated}}
 	var b strings.Builder
 	b.WriteString(strings.ToValidUTF8(res.Output, "\ufffd"))
 	if res.Output != "" && !strings.HasSuffix(res.Output, "\n") {
@@ -96,9 +105,34 @@ func bashResult(res CommandResult, timeout time.Duration, stopped bool) Result {
 			b.WriteString("(no output)\n")
 		}
 	}
+	if !res.Sandboxed && !stopped {
+		r.Detail.Summary += ", not sandboxed"
+	}
 	if res.Note != "" && (r.Status != StatusOK || !res.Sandboxed) {
 		fmt.Fprintf(&b, "[%s]\n", res.Note)
 	}
+	if len(res.Hidden) > 0 && r.Status == StatusError {
+		fmt.Fprintf(&b, "[it could not read %s: secret-looking files are hidden from commands that don't name them]\n", firstNames(res.Hidden))
+	}
+	if len(res.PutBack) > 0 {
+		if r.Status == StatusOK {
+			r.Status = StatusError
+		}
+		r.Detail.PutBack = res.PutBack
+		r.Detail.Summary += fmt.Sprintf(", %s put back", count(len(res.PutBack), "guarded file"))
+		b.WriteString("[while it ran, files were touched that git, editors or this program obey and that the command doesn't name:\n")
+		for _, said := range res.PutBack[:min(len(res.PutBack), putBackShown)] {
+			b.WriteString("  " + said + "\n")
+		}
+		b.WriteString("Don't do it that way. If it has to be, name the file in the command, so that the person is asked.]\n")
+	}
 	r.Text = b.String()
 	return r
+}
+
+func firstNames(list []string) string {
+	if more := len(list) - hiddenShown; more > 0 {
+		return strings.Join(list[:hiddenShown], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(list, ", ")
 }

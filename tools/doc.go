@@ -18,6 +18,10 @@
 // command in it judged (ParseShell). Authorize asks the person where the rules
 // say so.
 //
+// A guard stands around each command for what is dangerous inside the workspace:
+// what its line doesn't name of git's hooks and settings, editors' settings and
+// secret files stays as it was (guard.go).
+//
 // NewShell runs commands below a supervisor, a second process of the same
 // binary (ExecMain), which confines them by Landlock and an empty network and
 // ends all that they started: when they are over, when they are cancelled, and
@@ -47,6 +51,9 @@
 //   - Where a link leads is where a path is. (TestSymlinks)
 //   - Nothing that a command started outlives it, a cancel, or kill -9 of the agent. (TestShellCancelLeavesNothing, TestShellEndsBackground, TestShellDiesWithAgent)
 //   - In the sandbox nothing outside the workspace is written, no hidden file is read, no key is in the environment, no network is reached. (TestShellSandbox, TestCleanEnvironment)
+//   - What other programs obey is after a command as it was before, unless the line names it; secret files are hidden where the system can. (TestGuard, TestGuardOpens, TestEscapes in agent)
+//   - Nothing is put back that another command was permitted to change, or that the person has open. (TestGuardsBesideEachOther)
+//   - What may be added to a git configuration runs nothing. (TestHarmlessGit, FuzzHarmlessGit)
 //   - A batch has the outcome that its file calls would have had in sequence. (TestBatchAsInSequence)
 //
 // # Reading order
@@ -54,5 +61,5 @@
 // tool.go, typed.go, registry.go; read.go as the pattern of a tool; edit.go
 // with match.go, indent.go and patch.go; permission.go, rules.go,
 // permission_bash.go, shellparse.go; shell.go, exec_linux.go, sandbox_linux.go;
-// batch.go.
+// guard.go, guard_linux.go, guard_compare.go, guard_open.go; batch.go.
 package tools

@@ -16,10 +16,10 @@ import (
 )
 
 // startIsolated starts the supervisor in a session of its own.
-func startIsolated(build func() *exec.Cmd, _ bool) (*exec.Cmd, bool, error) {
+func startIsolated(build func() *exec.Cmd, _ isolation) (*exec.Cmd, isolation, error) {
 	cmd := build()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return cmd, false, cmd.Start()
+	return cmd, isolation{}, cmd.Start()
 }
 
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
@@ -59,6 +59,7 @@ func supervise(life *bufio.Reader) execReport {
 	args := []string{"bash", "--noprofile", "--norc", "-c", req.Line}
 	if req.Sandbox {
 		args, rep.Sandboxed, rep.Note = seatbelt(req, args)
+		rep.Guarded = rep.Sandboxed
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir, cmd.Env = req.Dir, setenv(req.Env, "PWD", req.Dir)
@@ -101,6 +102,12 @@ func seatbelt(req execRequest, args []string) ([]string, bool, string) {
 	b.WriteString(")")
 	for _, p := range req.Hidden {
 		fmt.Fprintf(&b, "(deny file-read* (subpath %s))", strconv.Quote(ResolveLinks(p)))
+	}
+	for _, p := range req.ReadOnly {
+		fmt.Fprintf(&b, "(deny file-write* (subpath %s))", strconv.Quote(p))
+	}
+	for _, p := range req.Secret {
+		fmt.Fprintf(&b, "(deny file-read* file-write* (literal %s))", strconv.Quote(p))
 	}
 	note := "sandboxed: writes only in the workspace and temporary folders"
 	if req.Network {

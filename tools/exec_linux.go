@@ -28,27 +28,36 @@ const (
 )
 
 // startIsolated starts the supervisor in a session of its own: it has no
-// terminal, and a signal to our group doesn't reach it. Where the network is
-// to be denied and the kernel lets us, it gets an empty network as well, whose
-// loopback its commands can use among themselves.
-func startIsolated(build func() *exec.Cmd, denyNetwork bool) (cmd *exec.Cmd, isolated bool, err error) {
-	if denyNetwork {
+// terminal, and a signal to our group doesn't reach it. Where the kernel lets us
+// it gets what is wanted besides: mounts of its own, to guard files by, and an
+// empty network, whose loopback its commands can use among themselves.
+func startIsolated(build func() *exec.Cmd, want isolation) (cmd *exec.Cmd, got isolation, err error) {
+	for _, got := range []isolation{want, {network: want.network}} {
+		if got == (isolation{}) {
+			continue
+		}
 		cmd = build()
-		attr := &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNET}
+		attr := &syscall.SysProcAttr{Setsid: true}
+		if got.network {
+			attr.Cloneflags |= syscall.CLONE_NEWNET
+		}
+		if got.mounts {
+			attr.Cloneflags |= syscall.CLONE_NEWNS
+		}
 		if uid := os.Geteuid(); uid != 0 {
 			attr.Cloneflags |= syscall.CLONE_NEWUSER
 			attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 			attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
-			attr.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN} // to bring loopback up
+			attr.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN} // to bring loopback up, and to mount
 		}
 		cmd.SysProcAttr = attr
 		if cmd.Start() == nil {
-			return cmd, true, nil
+			return cmd, got, nil
 		}
 	}
 	cmd = build()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return cmd, false, cmd.Start()
+	return cmd, isolation{}, cmd.Start()
 }
 
 // killGroup kills a process group; one that is gone is fine.
@@ -99,6 +108,7 @@ func supervise(life *os.File) execReport {
 	if req.Isolated {
 		loopbackUp()
 	}
+	guarded := req.Mounts && mountGuards(req.ReadOnly, req.Secret) == nil
 	started := make(chan startedCommand)
 	go startCommand(req, started)
 	c := <-started
@@ -110,7 +120,7 @@ func supervise(life *os.File) execReport {
 		_, _ = in.ReadByte()
 		endAll(c.pid, over)
 	}()
-	rep := execReport{Sandboxed: c.sandboxed, Note: c.note}
+	rep := execReport{Sandboxed: c.sandboxed, Note: c.note, Guarded: guarded && c.sandboxed}
 	rep.ExitCode, rep.Signal = reap(c.pid)
 	close(over)
 	rep.Ended = killRest()

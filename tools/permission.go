@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agent-lsp/agent-lsp/internal/text"
 )
 
 // Policy is what a session permits. It is a value: Decide reads it and changes
@@ -52,21 +54,24 @@ type Decision struct {
 
 // Defaults are the rules that hold where nobody said otherwise.
 func Defaults() []Rule {
-	var rules []Rule
-	for _, s := range []string{
+	list := []string{
 		"ls = allow", "read = allow", "grep = allow", "find = allow", "search = allow", "symbols = allow", "references = allow",
 		"diagnostics = allow",
 		"scratchpad = allow", "todo = allow", "task = allow", "skill = allow", "write = allow", "edit = allow", "bash = ask", "fetch = ask",
-		// What is run or obeyed by other programs later, or by us.
-		"write(**/.git/**) = ask", "edit(**/.git/**) = ask",
-		"write(**/.vscode/**) = ask", "edit(**/.vscode/**) = ask", "write(**/.idea/**) = ask", "edit(**/.idea/**) = ask",
-		"write(**/.cursor/**) = ask", "edit(**/.cursor/**) = ask", "write(**/.zed/**) = ask", "edit(**/.zed/**) = ask",
-		"write(**/.nvim.lua) = ask", "edit(**/.nvim.lua) = ask", "write(**/.exrc) = ask", "edit(**/.exrc) = ask",
-		"write(**/.nvimrc) = ask", "edit(**/.nvimrc) = ask", "write(**/.vimrc) = ask", "edit(**/.vimrc) = ask",
-		"write(**/.envrc) = ask", "edit(**/.envrc) = ask", "write(**/.mcp.json) = ask", "edit(**/.mcp.json) = ask",
-		"write(**/*.code-workspace) = ask", "edit(**/*.code-workspace) = ask", "write(**/.dir-locals.el) = ask", "edit(**/.dir-locals.el) = ask",
-		"write(.agent-lsp.toml) = ask", "edit(.agent-lsp.toml) = ask", "write(.agent-lsp/**) = ask", "edit(.agent-lsp/**) = ask",
-	} {
+	}
+	// What is run or obeyed by other programs later, or by us.
+	guarded := []string{"**/.git/**", "**/.git", "**/*" + text.SettingsEnding}
+	for _, name := range text.SettingsFolders {
+		guarded = append(guarded, "**/"+name+"/**")
+	}
+	for _, name := range text.SettingsFiles {
+		guarded = append(guarded, "**/"+name)
+	}
+	for _, glob := range guarded {
+		list = append(list, "write("+glob+") = ask", "edit("+glob+") = ask")
+	}
+	var rules []Rule
+	for _, s := range list {
 		r, err := ParseRule(s, SourceDefault)
 		if err != nil {
 			panic(err) // a mistake in the list above

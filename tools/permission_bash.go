@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agent-lsp/agent-lsp/internal/text"
 )
 
 // decideBash judges a command line: the verdict of its worst part.
@@ -175,7 +177,11 @@ func ruled(rule Rule, c ShellCommand) Decision {
 func (j *bashJudge) allows(r Rule, c ShellCommand) bool {
 	at := commandAt(c.Words)
 	inert := at < len(c.Words) && slices.Contains(inertPrograms, c.Words[at].Text)
-	return matchCommand(r.command, c.Words, coverage{risky: risky(c.Words, j.outside), dynamic: inert})
+	outside := j.outside
+	if at == len(c.Words) || !slices.Contains(readers, path.Base(c.Words[at].Text)) {
+		outside = func(word string) bool { return j.outside(word) || j.guarded(word) }
+	}
+	return matchCommand(r.command, c.Words, coverage{risky: risky(c.Words, outside), dynamic: inert})
 }
 
 // restricts says whether a rule that asks or denies may be about a command,
@@ -295,6 +301,23 @@ func (j *bashJudge) device(name string) bool {
 // workspace and temporary folders, or one that looks secret.
 func (j *bashJudge) outside(word string) bool {
 	return mayBeSecret(word) || j.leaves(word)
+}
+
+// guarded says whether a word is a path that other programs obey, or a glob that
+// may be one.
+func (j *bashJudge) guarded(word string) bool {
+	places, _ := j.places(word)
+	for _, abs := range places {
+		if rel, ok := j.relative(abs); ok && text.Guarded(rel) {
+			return true
+		}
+	}
+	for part := range strings.SplitSeq(word, "/") {
+		if strings.HasPrefix(part, ".") && strings.ContainsAny(part, "*?[") {
+			return true
+		}
+	}
+	return false
 }
 
 // leaves says whether a word is a path outside.

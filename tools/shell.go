@@ -45,12 +45,17 @@ type ShellOptions struct {
 	// Hidden are paths that commands can't read: keys and other programs'
 	// credentials. Nil takes HiddenByDefault.
 	Hidden []string
+	// Kept is the folder for what commands wrote over guarded files and was put
+	// back. Commands can't write in it. "" takes one beside CacheDir.
+	Kept string
 	// Secrets are values that no command's environment may hold.
 	Secrets []string
 	// Network permits the network to every command.
 	Network bool
 	// NoSandbox runs commands unconfined; their results say so.
 	NoSandbox bool
+	// NoMounts guards files by comparison only, as where the system can't mount.
+	NoMounts bool
 	// Environ is the environment to clean; nil takes the process's own.
 	Environ []string
 }
@@ -68,10 +73,17 @@ func NewShell(o ShellOptions) Shell {
 	if o.CacheDir == "" {
 		o.CacheDir = filepath.Join(os.TempDir(), fmt.Sprintf("agent-lsp-cache-%d", os.Getuid()))
 	}
-	return &shell{o: o}
+	if o.Kept == "" {
+		o.Kept = strings.TrimRight(o.CacheDir, string(filepath.Separator)) + "-kept"
+	}
+	return &shell{o: o, active: map[*guards]bool{}}
 }
 
-type shell struct{ o ShellOptions }
+type shell struct {
+	o      ShellOptions
+	mu     sync.Mutex
+	active map[*guards]bool // around the commands that run now
+}
 
 // execRequest is what the supervisor is told, as one line of JSON on its life
 // pipe. When the pipe then ends, the supervisor ends everything.
@@ -83,7 +95,10 @@ type execRequest struct {
 	Hidden   []string
 	Network  bool
 	Sandbox  bool
-	Isolated bool // the supervisor has a network of its own
+	ReadOnly []string // guarded paths
+	Secret   []string // files inside the workspace that can't be read
+	Isolated bool     // the supervisor has a network of its own
+	Mounts   bool     // the supervisor has mounts of its own
 }
 
 // execReport is what the supervisor tells at the end.
@@ -92,6 +107,7 @@ type execReport struct {
 	Signal    string `json:",omitempty"`
 	Sandboxed bool
 	Note      string
+	Guarded   bool   // the command saw guarded paths read-only and secret files not at all
 	Ended     int    // processes that were still running and were ended
 	Error     string `json:",omitempty"`
 }
@@ -111,11 +127,19 @@ func (s *shell) Run(ctx context.Context, c Command) (CommandResult, error) {
 	if err := s.caches(&req); err != nil {
 		return CommandResult{ExitCode: -1}, err
 	}
+	around, err := s.guard(c)
+	if err != nil {
+		return CommandResult{ExitCode: -1}, err
+	}
+	defer s.unguard(around)
+	req.ReadOnly, req.Secret = around.list(false), around.list(true)
 	run, err := s.start(req)
 	if err != nil {
 		return CommandResult{ExitCode: -1}, fmt.Errorf("the command could not be started: %w", err)
 	}
-	return run.wait(ctx, c)
+	res, seen, err := run.wait(ctx, c)
+	around.compare(&res, seen, s.o.Kept)
+	return res, err
 }
 
 // caches makes the folder for build caches and temporary files and points
@@ -173,6 +197,9 @@ func packageStores(env []string) []string {
 	}
 }
 
+// isolation is what a supervisor has for itself.
+type isolation struct{ network, mounts bool }
+
 // running is a supervisor at work.
 type running struct {
 	cmd    *exec.Cmd
@@ -218,11 +245,12 @@ func (s *shell) start(req execRequest) (*running, error) {
 		cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = outW, outW, []*os.File{lifeR, reportW}
 		return cmd
 	}
-	cmd, isolated, err := startIsolated(build, req.Sandbox && !req.Network)
+	own := isolation{network: req.Sandbox && !req.Network, mounts: req.Sandbox && !s.o.NoMounts}
+	cmd, own, err := startIsolated(build, own)
 	if err != nil {
 		return fail(err)
 	}
-	req.Isolated = isolated
+	req.Isolated, req.Mounts = own.network, own.mounts
 	for _, f := range []*os.File{lifeR, reportW, outW} {
 		f.Close()
 	}
@@ -244,7 +272,8 @@ func (s *shell) start(req execRequest) (*running, error) {
 
 // wait streams the output until the command is over, by itself or because ctx
 // or the timeout ended it.
-func (r *running) wait(ctx context.Context, c Command) (CommandResult, error) {
+// guarded says that it saw guarded paths read-only.
+func (r *running) wait(ctx context.Context, c Command) (res CommandResult, guarded bool, err error) {
 	collected := newCollector(c.Output)
 	read := make(chan struct{})
 	go func() {
@@ -265,7 +294,6 @@ func (r *running) wait(ctx context.Context, c Command) (CommandResult, error) {
 		defer t.Stop()
 		timeout = t.C
 	}
-	var res CommandResult
 	var rep execReport
 	select {
 	case rep = <-reported:
@@ -285,12 +313,12 @@ func (r *running) wait(ctx context.Context, c Command) (CommandResult, error) {
 		res.Output += fmt.Sprintf("\n[%s still running in the background: ended]\n", count(rep.Ended, "process"))
 	}
 	if err := ctx.Err(); err != nil {
-		return res, err
+		return res, rep.Guarded, err
 	}
 	if rep.Error != "" {
-		return res, errors.New(rep.Error)
+		return res, rep.Guarded, errors.New(rep.Error)
 	}
-	return res, nil
+	return res, rep.Guarded, nil
 }
 
 // end asks the supervisor to end everything, and kills it if it doesn't.

@@ -77,6 +77,8 @@ type Detail struct {
 	Truncated bool     `json:"truncated,omitempty"` // the tool's own limit cut the result; Text says how to get more
 	ExitCode  *int     `json:"exitCode,omitempty"`
 	Sandboxed *bool    `json:"sandboxed,omitempty"`
+	Sandbox   string   `json:"sandbox,omitempty"` // what kept the command in its place, and what didn't
+	PutBack   []string `json:"putBack,omitempty"` // guarded files that it changed, and what was done about each
 	EditID    string   `json:"editId,omitempty"`
 	HunkIDs   []string `json:"hunkIds,omitempty"`
 	Added     int      `json:"added,omitempty"`   // lines
@@ -100,6 +102,12 @@ type Env struct {
 	// Seen remembers what the model has read, so that write and edit can say
 	// what changed since; nil switches that off.
 	Seen *Seen
+	// Opens gives, for a command line that was permitted, which guarded paths it
+	// may change, or read where they are secret; nil opens none. See
+	// Policy.Opens.
+	Opens func(line string) func(abs string, write bool) bool
+	// Edited says that the person has a file open; nil says it of none.
+	Edited func(abs string) bool
 	// Output streams a running command's output to the step tree. It may be
 	// called from any goroutine until Run returns. Never nil.
 	Output func(chunk string)
@@ -227,6 +235,11 @@ type Command struct {
 	Timeout time.Duration
 	Output  func(chunk string)
 	Network bool // the person permitted a command that needs the network
+	// Opens says which guarded paths the command may change, or read where they
+	// are secret; nil opens none. Edited says which files the person has open:
+	// a change of one is taken for theirs.
+	Opens  func(abs string, write bool) bool
+	Edited func(abs string) bool
 }
 
 // CommandResult is how a command ended.
@@ -236,7 +249,9 @@ type CommandResult struct {
 	ExitCode  int // -1 when killed
 	TimedOut  bool
 	Sandboxed bool
-	Note      string // "sandboxed: writes only here, no network", or why not
+	Note      string   // "sandboxed: writes only here, no network", or why not
+	PutBack   []string // guarded files that it changed, and what was done about each, in words
+	Hidden    []string // secret-looking files that it could not read, relative to their root
 }
 
 // Shell runs commands in their own process group; ctx cancels by killing the

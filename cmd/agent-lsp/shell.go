@@ -18,7 +18,7 @@ func newShell(root string) (tools.Shell, error) {
 		return nil, err
 	}
 	return tools.NewShell(tools.ShellOptions{Self: []string{self, execArg}, Roots: []string{root},
-		CacheDir: filepath.Join(placesOf(root).cache, "shell"), Secrets: secrets()}), nil
+		CacheDir: filepath.Join(placesOf(root).cache, "shell"), Kept: filepath.Join(placesOf(root).cache, "kept"), Secrets: secrets()}), nil
 }
 
 // secrets are the keys of models, which no command may see.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -145,7 +146,7 @@ func (w *Workspace) May(p Place, a Access) error {
 		return refuse(ReasonOutside, "only the workspace's folders are open to the agent")
 	}
 	for part := range strings.SplitSeq(filepath.ToSlash(p.rel), "/") {
-		if plainName(part) == ".git" {
+		if text.GitFolder(part) {
 			return refuse(ReasonGit, "use git's own commands")
 		}
 	}
@@ -161,31 +162,15 @@ func (w *Workspace) May(p Place, a Access) error {
 	return nil
 }
 
-// plainName is a name as file systems that ignore case, trailing dots and
-// invisible characters would read it.
-func plainName(s string) string {
-	s = text.PlainPath(s)
-	if s == "git~1" {
-		return ".git"
-	}
-	return s
-}
-
-var (
-	settingsDirs  = set(`.vscode .vscode-server .cursor .idea .fleet .zed .nvim .vim .helix .agent-lsp`)
-	settingsFiles = set(`.agent-lsp.toml .nvim.lua .nvimrc .exrc .vimrc .gvimrc .lvimrc .dir-locals.el .emacs .neoconf.json
-		.lazy.lua .mcp.json .envrc`)
-)
-
+// isSettings says whether a path is settings, or below a folder of them.
 func isSettings(rel string) bool {
-	parts := strings.Split(filepath.ToSlash(rel), "/")
-	for _, d := range parts[:len(parts)-1] {
-		if settingsDirs[plainName(d)] {
+	dir, base := path.Split(filepath.ToSlash(rel))
+	for part := range strings.SplitSeq(dir, "/") {
+		if text.SettingsFolder(part) {
 			return true
 		}
 	}
-	base := plainName(parts[len(parts)-1])
-	return settingsFiles[base] || strings.HasSuffix(base, ".code-workspace")
+	return text.SettingsFile(base)
 }
 
 // Permit lets a path through that May would refuse, and all below it. It

@@ -16,6 +16,7 @@ export interface Detail {
   paths?: string[];
   added?: number;
   removed?: number;
+  sandboxed?: boolean;
 }
 
 /** Calls of the same tool, one after the other. */
@@ -102,7 +103,7 @@ export function nameOf(meta: CyclesMeta, call: Call, alone: boolean): string {
   const came = cut(firstLine(detail.summary).line, NAME_MAX);
   const failed = call.result?.status === "error";
   if (call.tool === "bash") {
-    return failed ? `${name}   ${came}` : name;
+    return failed || detail.sandboxed === false ? `${name}   ${came}` : name;
   }
   if (failed || call.tool === "read") {
     return name;

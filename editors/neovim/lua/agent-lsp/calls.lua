@@ -86,7 +86,7 @@ local function name_of(p, call, alone)
   local failed = call.result and call.result.status == "error"
   came = text.cut(text.first_line(came):gsub("−", p.g.minus), NAME_CELLS_MAX, p.g.cut)
   if call.tool == "bash" then
-    return failed and name .. "   " .. came or name
+    return (failed or detail.sandboxed == false) and name .. "   " .. came or name
   elseif failed or call.tool == "read" then
     return name
   elseif call.tool == "edit" or call.tool == "write" or alone then

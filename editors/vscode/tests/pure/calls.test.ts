@@ -16,12 +16,15 @@ const meta = {
     c5: { title: "client.go", state: "ok", ms: 5, detail: { summary: "+1 −1" } },
     c7: { title: "go test", state: "error", ms: 4210, detail: { summary: "exit 1" } },
     c8: { title: "rm -rf build", state: "refused", ms: 0, why: "the person said no" },
+    c10: { title: "make", state: "ok", ms: 10, detail: { summary: "exit 0, not sandboxed", sandboxed: false } },
+    c11: { title: "make", state: "ok", ms: 10, detail: { summary: "exit 0", sandboxed: true } },
     c9: { title: "make release", state: "asking", ms: 0 },
   },
 } as unknown as CyclesMeta;
 const calls = {
   c1: call("c1", "read", {}, "ok"), c2: call("c2", "read", {}, "ok"), c4: call("c4", "grep", { pattern: "backoff", path: "net/" }, "ok"),
   c5: call("c5", "edit", {}, "ok"), c7: call("c7", "bash", {}, "error", "FAIL\n"), c8: call("c8", "bash", {}, "error", "refused"), c9: call("c9", "bash", {}),
+  c10: call("c10", "bash", {}, "ok"), c11: call("c11", "bash", {}, "ok"),
 };
 
 test("adjacent calls of one tool are one row", () => {
@@ -35,6 +38,8 @@ test("a row names its calls as the terminal and Neovim do", () => {
   assert.deepEqual(names([calls.c4]), ['"backoff" in net/']);
   assert.deepEqual(names([calls.c5]), ["client.go (+1 −1)"]);
   assert.deepEqual(names([calls.c7]), ["go test   exit 1"]);
+  assert.deepEqual(names([calls.c10]), ["make   exit 0, not sandboxed"]);
+  assert.deepEqual(names([calls.c11]), ["make"]);
   assert.equal(names(Array.from({ length: 9 }, () => calls.c2)).at(-1), "3 more");
 });
 
