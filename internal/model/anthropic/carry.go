@@ -3,8 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/agent-lsp/agent-lsp/internal/model"
 )
 
@@ -37,6 +35,8 @@ const (
 	blockThinking = "thinking"
 	blockRedacted = "redacted_thinking"
 	blockCall     = "tool_use"
+	blockResult   = "tool_result"
+	blockImage    = "image"
 )
 
 // restorable says whether an earlier reply can be sent back as it was.
@@ -48,7 +48,7 @@ func restorable(m model.Message, name, print string) (c carried, ok bool) {
 }
 
 // plainBlocks is an earlier reply without its reasoning.
-func plainBlocks(m model.Message) []sdk.ContentBlockParamUnion {
+func plainBlocks(m model.Message) []content {
 	out := textBlocks(m.Text)
 	for _, call := range m.Calls {
 		out = append(out, callBlock(call))
@@ -72,15 +72,15 @@ func (c carried) fits(m model.Message) bool {
 	return length == len(m.Text) && calls == len(m.Calls)
 }
 
-func (c carried) restore(m model.Message) []sdk.ContentBlockParamUnion {
-	var out []sdk.ContentBlockParamUnion
+func (c carried) restore(m model.Message) []content {
+	var out []content
 	text, calls := m.Text, m.Calls
 	for _, b := range c.Blocks {
 		switch b.Type {
 		case blockThinking:
-			out = append(out, sdk.NewThinkingBlock(b.Signature, b.Thinking))
+			out = append(out, content{Type: blockThinking, Signature: b.Signature, Thinking: &b.Thinking})
 		case blockRedacted:
-			out = append(out, sdk.NewRedactedThinkingBlock(b.Data))
+			out = append(out, content{Type: blockRedacted, Data: b.Data})
 		case blockText:
 			out = append(out, textBlocks(text[:b.Length])...)
 			text = text[b.Length:]

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,10 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
-
 	"github.com/agent-lsp/agent-lsp/internal/model"
 	"github.com/agent-lsp/agent-lsp/internal/model/wire"
 )
@@ -25,7 +22,11 @@ import (
 // Provider is the name of Anthropic's own server.
 const Provider = "anthropic"
 
-const defaultBase = "https://api.anthropic.com"
+const (
+	defaultBase = "https://api.anthropic.com"
+	apiVersion  = "2023-06-01" // of the Messages API that is spoken here
+	emptyPing   = len("event: ping\ndata: \n\n")
+)
 
 // Config says which server a client talks to.
 type Config struct {
@@ -45,10 +46,11 @@ type Config struct {
 
 // Client is one server. It implements model.Model and is safe for concurrent use.
 type Client struct {
-	config Config
-	server wire.Server
-	sdk    sdk.MessageService // the SDK's whole client would bring all its services into the program: 10 MB
-	own    *http.Transport    // nil when the transport was given
+	config   Config
+	server   wire.Server
+	endpoint string
+	http     *http.Client
+	own      *http.Transport // nil when the transport was given
 }
 
 // New makes a client. It does not connect.
@@ -58,27 +60,14 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", config.Provider, err)
 	}
-	c := &Client{config: config, server: wire.Server{Provider: config.Provider, Host: u.Host, Shown: u.Redacted(), API: "messages",
+	c := &Client{config: config, endpoint: u.String() + "v1/messages", server: wire.Server{Provider: config.Provider, Host: u.Host, Shown: u.Redacted(), API: "messages",
 		APIKey: cmp.Or(config.APIKey, config.Token), KeyName: config.KeyName, Limits: config.Limits.OrDefault()}}
 	transport := config.Transport
 	if transport == nil {
 		c.own = c.server.Limits.Transport()
 		transport = c.own
 	}
-	options := []option.RequestOption{
-		option.WithoutOpenTelemetry(), option.WithMaxRetries(0),
-		option.WithBaseURL(u.String()), option.WithHeader("User-Agent", "agent-lsp"),
-		option.WithHTTPClient(&http.Client{Transport: transport, CheckRedirect: wire.NoRedirect}),
-	}
-	for _, k := range slices.Sorted(maps.Keys(config.Headers)) {
-		options = append(options, option.WithHeader(k, config.Headers[k]))
-	}
-	if config.APIKey != "" {
-		options = append(options, option.WithAPIKey(config.APIKey))
-	} else if config.Token != "" {
-		options = append(options, option.WithAuthToken(config.Token))
-	}
-	c.sdk = sdk.NewMessageService(options...)
+	c.http = &http.Client{Transport: transport, CheckRedirect: wire.NoRedirect}
 	return c, nil
 }
 
@@ -118,10 +107,7 @@ func (c *Client) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 	}
 }
 
-var (
-	errStopped      = errors.New("the consumer stopped")
-	errEventTooLong = errors.New("an event is longer than the limit")
-)
+var errStopped = errors.New("the consumer stopped")
 
 // call is one Stream.
 type call struct {
@@ -132,7 +118,6 @@ type call struct {
 	watch  *wire.Watch
 	print  string // of the conversation
 	sent   int    // bytes of the request
-	unread int    // bytes read since the last event
 }
 
 // run makes the request and yields its reply. It returns the parent's error
@@ -146,23 +131,22 @@ func (k *call) run(parent context.Context) error {
 
 	params, print := c.params(k.req)
 	k.print = print
-	var res *http.Response
-	begun := c.sdk.NewStreaming(ctx, params, option.WithResponseInto(&res), option.WithMiddleware(k.check))
-	if err := begun.Err(); err != nil {
-		return k.failed(parent, ctx, err)
+	httpReq, err := c.newRequest(ctx, params)
+	if err != nil {
+		return k.fail(model.BadRequest, "the request cannot be written: "+err.Error(), "a tool's schema or the base_url is broken")
+	}
+	k.sent = int(httpReq.ContentLength)
+	res, err := c.http.Do(httpReq)
+	if err != nil {
+		return k.broken(parent, ctx, err)
 	}
 	defer res.Body.Close()
-	stream := ssestream.NewStream[event](ssestream.NewDecoder(res), nil)
-	r := newReply(k, res.Header)
-	for !r.stopped && stream.Next() {
-		k.watch.Begin()
-		k.unread = 0
-		if err := r.take(stream.Current()); err != nil {
-			return err
-		}
+	if err := k.check(parent, res); err != nil {
+		return err
 	}
-	if err := stream.Err(); err != nil && !r.stopped {
-		return k.failed(parent, ctx, err)
+	r := newReply(k, res.Header)
+	if err := k.read(r, k.watch.Patient(res.Body)); err != nil {
+		return k.broken(parent, ctx, err)
 	}
 	done, err := r.done()
 	if err != nil {
@@ -173,69 +157,100 @@ func (k *call) run(parent context.Context) error {
 	return nil
 }
 
-// check stands between the SDK and the server: it tells the failures by our
-// own words, and puts the reply's body under the watch.
-func (k *call) check(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	k.sent = int(max(req.ContentLength, 0))
+// newRequest makes a request with all headers. The key goes nowhere else.
+func (c *Client) newRequest(ctx context.Context, p params) (*http.Request, error) {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false) // code is full of <, > and &
+	if err := e.Encode(p); err != nil {
+		return nil, err
+	}
+	body.Truncate(body.Len() - 1) // the encoder ends with a line feed
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, &body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Anthropic-Version", apiVersion)
+	req.Header.Set("User-Agent", "agent-lsp")
+	for _, k := range slices.Sorted(maps.Keys(c.config.Headers)) {
+		req.Header.Set(k, c.config.Headers[k])
+	}
+	if c.config.APIKey != "" {
+		req.Header.Set("X-Api-Key", c.config.APIKey)
+	} else if c.config.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.config.Token)
+	}
 	// A kept connection may have been closed by the server at the very moment
 	// that it is used again; net/http then takes a new one by itself, if nothing
 	// has been answered and the request counts as idempotent. An empty value
 	// says so and is not sent.
 	req.Header["X-Idempotency-Key"] = []string{}
-	res, err := next(req)
-	if err != nil {
-		return res, err
-	}
+	return req, nil
+}
+
+// check tells what an answer that is no stream means.
+func (k *call) check(parent context.Context, res *http.Response) error {
 	if res.StatusCode != http.StatusOK {
-		defer res.Body.Close()
 		text, err := io.ReadAll(io.LimitReader(res.Body, wire.ErrorBody))
-		if err != nil && req.Context().Err() != nil {
-			return nil, err
+		if err != nil && parent.Err() != nil {
+			return parent.Err()
 		}
-		return nil, k.client.server.HTTPError(k.name, res.StatusCode, res.Header, text)
+		return k.client.server.HTTPError(k.name, res.StatusCode, res.Header, text)
 	}
 	if kind := res.Header.Get("Content-Type"); kind != "" && !strings.HasPrefix(kind, "text/event-stream") {
-		defer res.Body.Close()
-		return nil, k.fail(model.NotFound, fmt.Sprintf("what answers is no stream but %q", kind), "is "+k.client.server.Shown+" the base URL of a messages API?")
+		return k.fail(model.NotFound, fmt.Sprintf("what answers is no stream but %q", kind), "is "+k.client.server.Shown+" the base URL of a messages API?")
 	}
-	res.Body = &body{ReadCloser: res.Body, patient: k.watch.Patient(res.Body), call: k}
-	return res, nil
+	return nil
 }
 
-// body reads the reply under the watch, and no more of one event than the limit.
-type body struct {
-	io.ReadCloser
-	patient io.Reader
-	call    *call
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	limit := b.call.client.server.Limits.Event
-	if b.call.unread > limit {
-		return 0, fmt.Errorf("%w of %d bytes", errEventTooLong, limit)
+// read takes events until the last one of the reply, or the stream's end.
+func (k *call) read(r *reply, body io.Reader) error {
+	limit := k.client.server.Limits.Event
+	events := wire.NewEventReader(body, limit)
+	idle := 0 // bytes since an event that says anything
+	for !r.stopped {
+		e, err := events.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case e.Name == "ping":
+			if idle += emptyPing + len(e.Data); idle > limit {
+				return fmt.Errorf("%w of %d bytes", wire.ErrEventTooLong, limit)
+			}
+			continue
+		}
+		idle = 0
+		var said event
+		switch err := json.Unmarshal(e.Data, &said); {
+		case e.Name == "error" || said.Type == "error":
+			return k.client.server.StreamError(k.name, e.Data)
+		case err != nil:
+			return k.fail(model.Server, "the server sent what is no reply: "+wire.Shown(e.Data, wire.NonsenseShown), "is base_url that of a messages API?")
+		}
+		k.watch.Begin()
+		if err := r.take(said); err != nil {
+			return err
+		}
 	}
-	n, err := b.patient.Read(p)
-	b.call.unread += n
-	return n, err
+	return nil
 }
 
-// failed says what an error of the SDK means.
-func (k *call) failed(parent, ctx context.Context, err error) error {
+// broken says what an error means that ended a reply.
+func (k *call) broken(parent, ctx context.Context, err error) error {
 	var ours *model.Error
-	var said *sdk.Error
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
 	switch {
+	case errors.Is(err, errStopped):
+		return err
 	case parent.Err() != nil:
 		return parent.Err()
 	case errors.As(err, &ours):
 		return ours
-	case errors.As(err, &said):
-		return k.client.server.StreamError(k.name, []byte(said.RawJSON()))
-	case errors.Is(err, errEventTooLong):
+	case errors.Is(err, wire.ErrEventTooLong):
 		return k.fail(model.Server, err.Error(), "the server misbehaves")
-	case errors.As(err, &syntax), errors.As(err, &kind):
-		return k.fail(model.Server, "the server sent what is no reply: "+wire.Shown([]byte(err.Error()), wire.NonsenseShown), "is base_url that of a messages API?")
 	}
 	return k.client.server.Broken(k.name, parent, ctx, err, k.watch.Begun(), k.watch.Begun())
 }

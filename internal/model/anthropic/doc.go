@@ -1,5 +1,5 @@
-// Package anthropic talks to servers of the Messages API, through Anthropic's
-// own SDK: Anthropic itself, and every server that speaks /v1/messages.
+// Package anthropic talks to servers of the Messages API: Anthropic itself, and
+// every server that speaks /v1/messages.
 //
 // # What it does
 //
@@ -8,9 +8,6 @@
 // comes back with the reply's message, in its place among the texts and calls,
 // because the models refuse to go on in a tool loop without it. The breakpoints
 // of the context plan (Message.CacheBreak) become cache_control.
-//
-// The SDK writes the requests, sets the headers and reads the server-sent
-// events; its retries, its environment and its telemetry are off.
 //
 // # What it doesn't do
 //

@@ -14,8 +14,6 @@ import (
 )
 
 // event is one event of a stream, of whatever kind; unknown kinds are ignored.
-// The SDK's own union decodes each event into every variant, which costs more
-// than all the rest of a token.
 type event struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`

@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/agent-lsp/agent-lsp/internal/model"
 	"github.com/agent-lsp/agent-lsp/internal/model/wire"
 )
@@ -33,12 +30,78 @@ const (
 // noSchema is the schema of a tool that takes nothing.
 var noSchema = json.RawMessage(`{"type":"object","properties":{}}`)
 
+// params is the body of POST /v1/messages. The order of fields is fixed, so that equal
+// conversations give equal bytes.
+type params struct {
+	MaxTokens   int           `json:"max_tokens"`
+	Messages    []message     `json:"messages"`
+	Model       string        `json:"model"`
+	System      []content     `json:"system,omitempty"`
+	Temperature *float64      `json:"temperature,omitempty"`
+	Output      *outputConfig `json:"output_config,omitempty"`
+	Thinking    *thinking     `json:"thinking,omitempty"`
+	Tools       []tool        `json:"tools,omitempty"`
+	Stream      bool          `json:"stream"`
+}
+
+type message struct {
+	Content []content `json:"content"`
+	Role    string    `json:"role"`
+}
+
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+)
+
+// content is one block of content, of any kind.
+type content struct {
+	ToolUseID string          `json:"tool_use_id,omitempty"` // of a result
+	IsError   bool            `json:"is_error,omitempty"`
+	ID        string          `json:"id,omitempty"` // of a call
+	Input     json.RawMessage `json:"input,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Signature string          `json:"signature,omitempty"`
+	Thinking  *string         `json:"thinking,omitempty"` // may be empty beside a signature
+	Data      string          `json:"data,omitempty"`
+	Text      string          `json:"text,omitempty"`
+	Source    *source         `json:"source,omitempty"` // of an image
+	Cache     *cacheControl   `json:"cache_control,omitempty"`
+	Content   []content       `json:"content,omitempty"` // of a result
+	Type      string          `json:"type"`
+}
+
+type source struct {
+	Data      string `json:"data"`
+	MediaType string `json:"media_type"`
+	Type      string `json:"type"`
+}
+
+type cacheControl struct {
+	Type string `json:"type"`
+}
+
+type thinking struct {
+	Display string `json:"display,omitempty"`
+	Type    string `json:"type"`
+}
+
+type outputConfig struct {
+	Effort string `json:"effort"`
+}
+
+type tool struct {
+	InputSchema json.RawMessage `json:"input_schema"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+}
+
 // params maps a request, and gives the print of its conversation, to which the
 // reply's reasoning is bound. Equal conversations give equal bytes, so that the
 // server can reuse the prefix.
-func (c *Client) params(req model.Request) (p sdk.MessageNewParams, print string) {
+func (c *Client) params(req model.Request) (p params, print string) {
 	caps := c.caps(req.Model)
-	p = sdk.MessageNewParams{Model: sdk.Model(req.Model), MaxTokens: int64(maxTokens(req, caps))}
+	p = params{Model: req.Model, MaxTokens: maxTokens(req, caps), Stream: true}
 	b := &builder{caps: caps, model: req.Model, left: breakpointsMax, said: sha256.New()}
 	for _, m := range req.Messages {
 		if m.CacheBreak {
@@ -57,14 +120,14 @@ func (c *Client) params(req model.Request) (p sdk.MessageNewParams, print string
 		if m.Role == model.RoleSystem && i == 0 {
 			b.note(m)
 			if m.Text != "" {
-				p.System = []sdk.TextBlockParam{{Text: m.Text, CacheControl: b.cache(m.CacheBreak)}}
+				p.System = []content{{Type: blockText, Text: m.Text, Cache: b.cache(m.CacheBreak)}}
 			}
 			continue
 		}
 		b.add(m)
 	}
-	if n := len(b.out); n > 0 && b.out[n-1].Role == sdk.MessageParamRoleAssistant {
-		b.append(sdk.MessageParamRoleUser, sdk.NewTextBlock(goOn))
+	if n := len(b.out); n > 0 && b.out[n-1].Role == roleAssistant {
+		b.append(roleUser, content{Type: blockText, Text: goOn})
 		b.note(model.Message{Role: model.RoleUser, Text: goOn})
 	}
 	p.Messages = b.out
@@ -73,11 +136,7 @@ func (c *Client) params(req model.Request) (p sdk.MessageNewParams, print string
 		if len(schema) == 0 {
 			schema = noSchema
 		}
-		tool := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](schema)}
-		if t.Description != "" {
-			tool.Description = sdk.String(t.Description)
-		}
-		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &tool})
+		p.Tools = append(p.Tools, tool{InputSchema: schema, Name: t.Name, Description: t.Description})
 	}
 	think(&p, req, caps)
 	return p, b.print()
@@ -85,23 +144,21 @@ func (c *Client) params(req model.Request) (p sdk.MessageNewParams, print string
 
 // think asks for reasoning in the way that the model knows. Models that reason
 // refuse a temperature; a request that sets one is mechanical and wants none.
-func think(p *sdk.MessageNewParams, req model.Request, caps model.Caps) {
+func think(p *params, req model.Request, caps model.Caps) {
 	switch {
 	case caps.Thinking == "":
-		if req.Temperature != nil {
-			p.Temperature = sdk.Float(*req.Temperature)
-		}
+		p.Temperature = req.Temperature
 		return
 	case caps.Thinking == model.ThinkingAdaptive && req.Temperature != nil:
-		p.Thinking = sdk.ThinkingConfigParamUnion{OfDisabled: &sdk.ThinkingConfigDisabledParam{}}
+		p.Thinking = &thinking{Type: "disabled"}
 	default:
-		p.Thinking = sdk.ThinkingConfigParamUnion{OfAdaptive: &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}}
-	}
-	if p.Thinking.OfAdaptive != nil && req.MaxTokens > 0 {
-		p.MaxTokens += thinkingRoom // the reasoning counts, and what was asked for is meant for the answer
+		p.Thinking = &thinking{Type: "adaptive", Display: "summarized"}
+		if req.MaxTokens > 0 {
+			p.MaxTokens += thinkingRoom // the reasoning counts, and what was asked for is meant for the answer
+		}
 	}
 	if caps.Effort != "" {
-		p.OutputConfig.Effort = sdk.OutputConfigEffort(caps.Effort)
+		p.Output = &outputConfig{caps.Effort}
 	}
 }
 
@@ -137,7 +194,7 @@ func maxTokens(req model.Request, caps model.Caps) int {
 type builder struct {
 	caps  model.Caps
 	model string
-	out   []sdk.MessageParam
+	out   []message
 	marks int // breakpoints that are still to come
 	left  int // of them, how many may be set: the last ones count most
 	said  hash.Hash
@@ -153,19 +210,19 @@ func (b *builder) note(m model.Message) {
 func (b *builder) print() string { return hex.EncodeToString(b.said.Sum(nil)[:printBytes]) }
 
 // cache is the mark of a breakpoint, if there is to be one.
-func (b *builder) cache(wanted bool) sdk.CacheControlEphemeralParam {
+func (b *builder) cache(wanted bool) *cacheControl {
 	if !wanted {
-		return sdk.CacheControlEphemeralParam{}
+		return nil
 	}
 	b.marks--
 	if b.marks >= b.left {
-		return sdk.CacheControlEphemeralParam{}
+		return nil
 	}
 	b.left--
-	return sdk.NewCacheControlEphemeralParam()
+	return &cacheControl{Type: "ephemeral"}
 }
 
-func (b *builder) append(role sdk.MessageParamRole, blocks ...sdk.ContentBlockParamUnion) {
+func (b *builder) append(role string, blocks ...content) {
 	if len(blocks) == 0 {
 		return
 	}
@@ -173,80 +230,75 @@ func (b *builder) append(role sdk.MessageParamRole, blocks ...sdk.ContentBlockPa
 		b.out[n-1].Content = append(b.out[n-1].Content, blocks...)
 		return
 	}
-	b.out = append(b.out, sdk.MessageParam{Role: role, Content: blocks})
+	b.out = append(b.out, message{Role: role, Content: blocks})
 }
 
 func (b *builder) add(m model.Message) {
-	role := sdk.MessageParamRoleUser
-	var blocks []sdk.ContentBlockParamUnion
+	role := roleUser
+	var blocks []content
 	switch m.Role {
 	case model.RoleAssistant:
-		role = sdk.MessageParamRoleAssistant
+		role = roleAssistant
 		if c, ok := restorable(m, b.model, b.print()); ok {
 			blocks = c.restore(m)
 		} else {
 			m.Carry, blocks = nil, plainBlocks(m)
 		}
 	case model.RoleTool:
-		result := sdk.ToolResultBlockParam{ToolUseID: m.CallID}
-		if m.IsError {
-			result.IsError = sdk.Bool(true)
-		}
+		result := content{Type: blockResult, ToolUseID: m.CallID, IsError: m.IsError}
 		if m.Text != "" {
-			result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: m.Text}})
+			result.Content = append(result.Content, content{Type: blockText, Text: m.Text})
 		}
-		for _, image := range b.images(m.Images) {
-			result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfImage: image.OfImage, OfText: image.OfText})
-		}
-		blocks = []sdk.ContentBlockParamUnion{{OfToolResult: &result}}
+		result.Content = append(result.Content, b.images(m.Images)...)
+		blocks = []content{result}
 	default: // the person, and system messages after the first
 		blocks = append(textBlocks(m.Text), b.images(m.Images)...)
 	}
 	b.note(m)
-	if mark := b.cache(m.CacheBreak); mark.Type != "" {
+	if mark := b.cache(m.CacheBreak); mark != nil {
 		setMark(blocks, mark)
 	}
 	b.append(role, blocks...)
 }
 
 // setMark puts a breakpoint on the last block that can bear one.
-func setMark(blocks []sdk.ContentBlockParamUnion, mark sdk.CacheControlEphemeralParam) {
+func setMark(blocks []content, mark *cacheControl) {
 	for i := len(blocks) - 1; i >= 0; i-- {
-		if at := blocks[i].GetCacheControl(); at != nil { // reasoning has none
-			*at = mark
+		if kind := blocks[i].Type; kind != blockThinking && kind != blockRedacted {
+			blocks[i].Cache = mark
 			return
 		}
 	}
 }
 
 // textBlocks is a text as content; the API refuses empty ones.
-func textBlocks(s string) []sdk.ContentBlockParamUnion {
+func textBlocks(s string) []content {
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}
-	return []sdk.ContentBlockParamUnion{sdk.NewTextBlock(s)}
+	return []content{{Type: blockText, Text: s}}
 }
 
 // images are data URLs as content, or words where the model takes none.
-func (b *builder) images(urls []string) []sdk.ContentBlockParamUnion {
-	var out []sdk.ContentBlockParamUnion
+func (b *builder) images(urls []string) []content {
+	var out []content
 	for _, u := range urls {
 		head, data, ok := strings.Cut(u, ",")
 		kind, isBase64 := strings.CutSuffix(strings.TrimPrefix(head, "data:"), ";base64")
 		if !b.caps.Images || !ok || !isBase64 {
-			return append(out, sdk.NewTextBlock(noImages))
+			return append(out, content{Type: blockText, Text: noImages})
 		}
-		out = append(out, sdk.NewImageBlockBase64(kind, data))
+		out = append(out, content{Type: blockImage, Source: &source{Type: "base64", MediaType: kind, Data: data}})
 	}
 	return out
 }
 
 // callBlock is a call as it goes back: arguments that were no object as an
 // empty one, because the API refuses others.
-func callBlock(c model.Call) sdk.ContentBlockParamUnion {
+func callBlock(c model.Call) content {
 	args := c.Args
 	if c.Invalid != "" || len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	return sdk.NewToolUseBlock(c.ID, args, c.Name)
+	return content{Type: blockCall, ID: c.ID, Name: c.Name, Input: args}
 }

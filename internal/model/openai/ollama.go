@@ -181,7 +181,7 @@ func (r *reply) readLines(body io.Reader) error {
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return r.tooLong(fmt.Errorf("%w of %d bytes", errEventTooLong, limit))
+		return r.tooLong(fmt.Errorf("%w of %d bytes", wire.ErrEventTooLong, limit))
 	}
 	return lines.Err()
 }

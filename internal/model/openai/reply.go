@@ -95,9 +95,9 @@ func (r *reply) read(contentType string, body io.Reader) error {
 	case strings.HasPrefix(contentType, "text/html"):
 		return r.call.fail(model.NotFound, "what answers is a web page", "is "+r.call.client.server.Shown+" the base URL of a chat-completions API?")
 	}
-	events := newEventReader(body, r.call.client.server.Limits.Event)
+	events := wire.NewEventReader(body, r.call.client.server.Limits.Event)
 	for {
-		e, err := events.next()
+		e, err := events.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -105,10 +105,10 @@ func (r *reply) read(contentType string, body io.Reader) error {
 			return r.tooLong(err)
 		}
 		r.call.watch.Begin()
-		if bytes.Equal(bytes.TrimSpace(e.data), doneMark) {
+		if bytes.Equal(bytes.TrimSpace(e.Data), wire.DoneMark) {
 			return nil
 		}
-		if err := r.take(e.data); err != nil {
+		if err := r.take(e.Data); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func (r *reply) readWhole(body io.Reader) error {
 }
 
 func (r *reply) tooLong(err error) error {
-	if errors.Is(err, errEventTooLong) {
+	if errors.Is(err, wire.ErrEventTooLong) {
 		return r.call.fail(model.Server, err.Error(), "the server misbehaves")
 	}
 	return err

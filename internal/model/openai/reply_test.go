@@ -16,7 +16,6 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
@@ -282,28 +281,6 @@ func FuzzReply(f *testing.F) {
 		again, thought, done2, err2 := readAll(provider, contentType, limits, iotest.OneByteReader(bytes.NewReader(body)))
 		if again != text || thought != reasoning || fmt.Sprint(err) != fmt.Sprint(err2) || (done == nil) != (done2 == nil) {
 			t.Fatalf("in pieces it is another reply: %q, %v; whole: %q, %v", again, err2, text, err)
-		}
-	})
-}
-
-func FuzzEvents(f *testing.F) {
-	f.Add([]byte("data: a\n\ndata: b\ndata: c\n\n"), 2)
-	f.Add([]byte("\xef\xbb\xbfevent: x\r\ndata:y\r\n\r\n: z\r\n\r\ndata: [DONE]"), 3)
-	f.Fuzz(func(t *testing.T, stream []byte, size int) {
-		all := func(r io.Reader) (out []string, err error) {
-			events := newEventReader(r, 1<<16)
-			for {
-				e, err := events.next()
-				if err != nil {
-					return out, err
-				}
-				out = append(out, e.name+"="+string(e.data))
-			}
-		}
-		whole, err := all(bytes.NewReader(stream))
-		pieces, err2 := all(iotest.OneByteReader(bytes.NewReader(stream)))
-		if diff := cmp.Diff(whole, pieces); diff != "" || fmt.Sprint(err) != fmt.Sprint(err2) {
-			t.Fatalf("%v, %v\n%s", err, err2, diff)
 		}
 	})
 }

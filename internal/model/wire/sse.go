@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"bufio"
@@ -8,86 +8,89 @@ import (
 	"io"
 )
 
-// event is one server-sent event: its data lines joined, and its name if it has one.
-type event struct {
-	name string
-	data []byte
+// Event is one server-sent event: its data lines joined, and its name if it has one.
+type Event struct {
+	Name string
+	Data []byte
 }
 
-// eventReader reads a text/event-stream as the HTML standard describes it,
+// EventReader reads a text/event-stream as the HTML standard describes it,
 // with two allowances: a stream that ends right after a complete data line
 // without an empty line still gives that event, and so does one that ends with
 // "data: [DONE]" without a line end.
-type eventReader struct {
+type EventReader struct {
 	lines *bufio.Reader
 	limit int // bytes of one event
 	first bool
 }
 
-var (
-	errEventTooLong = errors.New("an event is longer than the limit")
-	byteOrderMark   = []byte("\xef\xbb\xbf")
-	doneMark        = []byte("[DONE]")
-)
+// ErrEventTooLong is what [EventReader.Next] and its like fail with.
+var ErrEventTooLong = errors.New("an event is longer than the limit")
 
-func newEventReader(r io.Reader, limit int) *eventReader {
-	return &eventReader{lines: bufio.NewReader(r), limit: limit, first: true}
+// DoneMark is the data of a chat completion's last event.
+var DoneMark = []byte("[DONE]")
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// NewEventReader reads r, no event of which may have more bytes than limit.
+func NewEventReader(r io.Reader, limit int) *EventReader {
+	return &EventReader{lines: bufio.NewReader(r), limit: limit, first: true}
 }
 
-// next is the next event that has data. io.EOF is the end of the stream, and
+// Next is the next event that has data. io.EOF is the end of the stream, and
 // io.ErrUnexpectedEOF an end inside an event.
-func (r *eventReader) next() (event, error) {
-	var e event
+func (r *EventReader) Next() (Event, error) {
+	var e Event
 	some, size := false, 0
 	for {
 		line, err := r.line(r.limit - size)
 		complete := err == nil
 		if err != nil && !errors.Is(err, io.EOF) {
-			return event{}, err
+			return Event{}, err
 		}
 		size += len(line)
 		if len(line) == 0 && complete {
 			if some {
 				return e, nil
 			}
-			e.name = ""
+			e.Name = ""
 			continue
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
-		if complete || bytes.Equal(value, doneMark) {
+		if complete || bytes.Equal(value, DoneMark) {
 			switch string(field) {
 			case "data":
 				if some {
-					e.data = append(e.data, '\n')
+					e.Data = append(e.Data, '\n')
 				}
-				e.data = append(e.data, value...)
+				e.Data = append(e.Data, value...)
 				some = true
 			case "event":
-				e.name = string(value)
+				e.Name = string(value)
 			}
 		}
 		switch {
 		case complete:
-		case some && (len(line) == 0 || bytes.Equal(value, doneMark)):
+		case some && (len(line) == 0 || bytes.Equal(value, DoneMark)):
 			return e, nil
 		case some || len(line) > 0:
-			return event{}, io.ErrUnexpectedEOF
+			return Event{}, io.ErrUnexpectedEOF
 		default:
-			return event{}, io.EOF
+			return Event{}, io.EOF
 		}
 	}
 }
 
 // line reads up to a line end, LF or CRLF, without it. With io.EOF comes what
 // there was after the last one.
-func (r *eventReader) line(limit int) ([]byte, error) {
+func (r *EventReader) line(limit int) ([]byte, error) {
 	var line []byte
 	for {
 		piece, err := r.lines.ReadSlice('\n')
 		line = append(line, piece...)
 		if len(line) > limit {
-			return nil, fmt.Errorf("%w of %d bytes", errEventTooLong, r.limit)
+			return nil, fmt.Errorf("%w of %d bytes", ErrEventTooLong, r.limit)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
