@@ -162,6 +162,15 @@ func readInput(input string) (a asked, once bool) {
 	return a, once
 }
 
+// approve takes back that nothing be carried out: the person has approved the
+// steps that were proposed for that reason.
+func (a *asked) approve() {
+	a.Planning = false
+	a.Tags = slices.DeleteFunc(a.Tags, func(name string) bool {
+		return slices.ContainsFunc(tags, func(t tag) bool { return t.name == name && t.planning })
+	})
+}
+
 // chips are what a message says beside its words, as editors show it.
 func (a asked) chips() []cycle.Chip {
 	out := []cycle.Chip{}

@@ -51,6 +51,9 @@ func (e *Engine) submit(ctx context.Context, p *SubmitParams, workflow *cycle.Wo
 	if err != nil {
 		return nil, err
 	}
+	if workflow != nil {
+		what.approve()
+	}
 	if isCommand(p.Input) && what.Pill == "" {
 		return e.command(ctx, s, t, p, begun)
 	}

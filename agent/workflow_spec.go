@@ -55,7 +55,7 @@ func init() {
 var (
 	listLine   = regexp.MustCompile(`(?m)^\s*(?:\d{1,2}[.)]|[-*•])\s+(\S.*)$`)
 	stepBreak  = regexp.MustCompile(`\s*[;\n]\s*|\.\s+|\s*,\s*|\s+and\s+|\s+then\s+|\s*→\s*|\s*->\s*`)
-	stepLead   = regexp.MustCompile(`^(?i:(?:and|then|first|second|third|next|finally|lastly|last|also|afterwards|after that|please|now|can you|could you|i want you to|you should|let's|to)\b[,:]?\s+)+`)
+	stepLead   = regexp.MustCompile(`^(?i:(?:and|then|first|second|third|next|finally|lastly|last|also|afterwards|after that|please|now|#\w+|can you|could you|i want you to|you should|let's|to)\b[,:]?\s+)+`)
 	quoted     = regexp.MustCompile("`[^`]*`|\"[^\"\n]*\"|\\[\\[[^\\]]*\\]\\]")
 	failRule   = regexp.MustCompile(`(?i)^(?:(?:but )?(?:if|when|should) (?:it|that|this|they|the \w+|any(?: of them)?|one)(?: still)? fails?|on (?:failure|error))\b[,:]?\s*(?:then )?(?:just )?(stop|abort|skip|go on|continue|ignore|retry|try (?:it )?again)\b`)
 	untilPass  = regexp.MustCompile(`(?i)\b(?:until|till) (?:it|they|all(?: of them)?|the tests?) (?:pass|passes|are green|is green|succeeds?)\b|\bretry\b|\btry again\b`)

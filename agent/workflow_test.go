@@ -18,6 +18,7 @@ func TestWorkflowFrom(t *testing.T) {
 		{"analyze codebase and generate report", "analyze codebase|replied|stop; generate report|replied|stop"},
 		{"analyze src/ directory and generate a code quality report", "analyze src/ directory|replied|stop; generate a code quality report|replied|stop"},
 		{"refactor authentication system", ""},
+		{"#code fix the bug and run the tests", "fix the bug|edited|stop; run the tests|command-ok|stop"},
 		{"First, add a flag --json to list. Then update the docs; finally commit.", "add a flag --json to list|edited|stop; update the docs|edited|stop; commit|command-ok|stop"},
 		{"1. rename Foo to Bar\n2. run the tests until they pass\n3. if possible, update CHANGELOG.md", "rename Foo to Bar|edited|stop; run the tests until they pass|command-ok|retry; if possible, update CHANGELOG.md|replied|skip"},
 		{"update the code and test files", ""},
@@ -177,6 +178,26 @@ func TestWorkflowIsProposedAndApproved(t *testing.T) {
 	}
 	if s, _ := g.engine.Status(ctx, &SessionRef{}); s.Mode != ModeExecuting {
 		t.Errorf("mode %s after the approval", s.Mode)
+	}
+}
+
+// What a tag asked to be only planned is carried out once it is approved.
+func TestApprovalOutweighsTheTag(t *testing.T) {
+	g := newRig(t, func(n int, req model.Request) (string, []model.Call) { return "done", nil })
+	c := g.ended(g.submit(SubmitParams{Input: "#planning review A and report"}).TurnID).Metadata.Response
+	if c.Metadata.Workflow == nil || c.Metadata.Workflow.Status != cycle.WorkflowProposed {
+		t.Fatalf("%+v", c)
+	}
+	run, err := g.engine.WorkflowApprove(context.Background(), &TurnParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = g.ended(run.TurnID).Metadata.Response
+	if c.Metadata.Workflow.Status != cycle.WorkflowDone || len(run.Chips) != 0 {
+		t.Errorf("%+v, chips %v", c.Metadata.Workflow, run.Chips)
+	}
+	if tl, err := g.engine.timeline(context.Background(), run.SessionID, run.BranchID); err != nil || tl.planningTurn(run.TurnID) {
+		t.Errorf("the approved turn is a planning turn, %v", err)
 	}
 }
 

@@ -78,6 +78,9 @@ func Lines(m Model, opts TextOptions) []TextLine {
 		p.g = asciiGlyphs
 	}
 	p.Width = min(opts.Width, textWidthMax)
+	if n := len(m.Cycles); n > 0 {
+		p.latest = m.Cycles[n-1].ID
+	}
 	for _, c := range m.Cycles {
 		p.cycle(c)
 	}

@@ -12,6 +12,7 @@ type painter struct {
 	TextOptions
 	g       glyphs
 	lines   []TextLine
+	latest  string // the last cycle's id
 	settled bool   // of the rows that are drawn now
 	key     string // of the thing that is drawn now
 	n       int    // rows of it so far

@@ -62,10 +62,10 @@ func (p *painter) workflow(c RequestCycle, meta CycleMeta) {
 	}
 	p.at(c.ID + "/workflow")
 	right, ink := "", InkDim
-	switch w.Status {
-	case WorkflowProposed:
+	switch {
+	case w.Status == WorkflowProposed && c.ID == p.latest:
 		right, ink = p.g.waiting+" /workflow approve", InkWait
-	case WorkflowFailed:
+	case w.Status == WorkflowFailed:
 		right, ink = "failed", InkBad
 	}
 	p.paint(1, p.g.workflow, "workflow  "+w.Words(), right, InkPlain, ink)
@@ -105,7 +105,7 @@ func (p *painter) workflowStep(s WorkflowStep, active bool, iter int) (glyph, ri
 // Words says how far a workflow is.
 func (w Workflow) Words() string {
 	if w.Status == WorkflowProposed {
-		return count(len(w.Steps), "step") + " proposed, nothing is done yet"
+		return count(len(w.Steps), "step") + " proposed"
 	}
 	done, skipped := 0, 0
 	for _, s := range w.Steps {

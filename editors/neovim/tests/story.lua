@@ -87,6 +87,70 @@ M.meta = {
   },
 }
 
+local function step(goal, status, more)
+  return vim.tbl_extend("force", { goal = goal, tools = {}, check = "replied", onFail = "stop", budget = 12, status = status }, more or {})
+end
+
+--- A run of several steps that hands questions away, is routed by a tag, and
+--- makes room once: the same as in the terminal's goldens.
+M.work = {
+  model = {
+    state = "active",
+    cycles = {
+      {
+        id = "w1",
+        root = { id = "w1", kind = "direct", text = "#code fix @dial.go, then tidy up, run the tests and report" },
+        status = "active",
+        steps = {
+          { type = "non-steer", id = "w1", text = "#code fix @dial.go, then tidy up, run the tests and report" },
+          {
+            type = "ai-block",
+            text = { kind = "assistant", id = "o1", text = "Two questions first." },
+            groups = {
+              { type = "other-group", calls = {
+                call("t1", "task", { title = "who calls dial" }, "ok", "three callers\n\nnet/dial.go:12\n"),
+                call("t2", "task", { title = "where are timeouts set" }, "error", "the subtask used up its 12 steps"),
+                call("t3", "task", { title = "what reads the config" }),
+              } },
+            },
+          },
+        },
+      },
+    },
+    queued = {},
+    anomalies = {},
+  },
+  meta = {
+    cycles = {
+      w1 = {
+        turnId = "t1", runId = "run-1", state = "running", model = "sonnet", iter = 3, max = 40, started = at(0), elapsedMs = 0,
+        planId = "p1", contextItems = 14, contextTokens = 6100, contextBudget = 28000, plans = { "p1" }, tokens = 15700, costUsd = 0.038,
+        notes = { { kind = "compaction", text = "3 items of 8.1k tokens left the context for a summary of 340", ref = "history-1" } },
+        unread = {},
+        route = "READ, SEARCH, WRITE", routeWhy = "#code named them",
+        chips = { { kind = "tag", text = "#code", detail = "read, search and change files" }, { kind = "mention", text = "@dial.go", detail = "path" } },
+        workflow = {
+          goal = "fix dial.go, then tidy up, run the tests and report", status = "running", method = "rules",
+          steps = {
+            step("fix @dial.go", "done"),
+            step("tidy up", "skipped", { onFail = "skip", note = "no file was changed" }),
+            step("run the tests", "running", { onFail = "retry", try = 2, started = 1 }),
+            step("report", "pending"),
+          },
+        },
+      },
+    },
+    calls = {
+      t1 = { title = "who calls dial", state = "ok", started = at(1000), ms = 2100, detail = { summary = "3 lines" },
+        subtask = { id = "sub-t1", iter = 2, max = 12, model = "sonnet", calls = { "grep dial", "read net/dial.go" }, asked = 2, tokens = 8700, costUsd = 0.025, done = true } },
+      t2 = { title = "where are timeouts set", state = "error", started = at(1000), ms = 9000,
+        subtask = { id = "sub-t2", iter = 1, max = 12, model = "sonnet", calls = { "grep timeout" }, asked = 1, tokens = 3900, costUsd = 0.011, done = false } },
+      t3 = { title = "what reads the config", state = "running", started = at(12000), ms = 0,
+        subtask = { id = "sub-t3", iter = 1, max = 12, model = "sonnet", calls = { "read config.go" }, asked = 1, tokens = 3100, costUsd = 0.002, done = false } },
+    },
+  },
+}
+
 M.options = {
   width = 96,
   now = 1767261600000 + 12400, -- 12.4 s after the run began
@@ -94,8 +158,10 @@ M.options = {
 }
 
 --- A copy that a test may change.
-function M.copy()
-  return vim.deepcopy(M.model), vim.deepcopy(M.meta), vim.deepcopy(M.options)
+---@param of { model: agent_lsp.Model, meta: agent_lsp.CyclesMeta }? the first story if not said
+function M.copy(of)
+  of = of or M
+  return vim.deepcopy(of.model), vim.deepcopy(of.meta), vim.deepcopy(M.options)
 end
 
 return M

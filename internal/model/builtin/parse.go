@@ -58,8 +58,9 @@ var (
 	mention    = regexp.MustCompile(`(^|[\s(])@([\w./-]*[\w/-])`)
 	quoteToken = regexp.MustCompile("\x01(\\d+)\x01")
 	fenceToken = regexp.MustCompile("\x02(\\d+)\x02")
-	polite     = regexp.MustCompile(`(?i)^(?:(?:\d+[.)]|[-*•])\s+|(?:hi|hey|hello|ok|okay|so|well|now|and|then|also|next|finally|first|great|thanks|thank you|yes)[,!.:]?\s+|(?:please|pls|kindly|just)[,:]?\s+|(?:could|can|would|will) (?:you|we)(?: please)?(?: (?:kindly|just))?(?: (?:tell|show|explain to) (?:me|us))? |(?:do|did) you (?:happen to )?know |(?:i'?d like|i want|i need|i would like)(?: you)? to (?:know )?|i(?:'m| am) (?:wondering|curious|trying to find out) |(?:tell|show) (?:me|us) (?:where|what|how|why|who|which)\b|would you mind |let'?s |help me (?:to )?(?:understand |find )?|any idea |go ahead and |you should |you can |we should |we need to |i wonder )`)
-	trailing   = regexp.MustCompile(`(?i)[\s,]*(?:please|pls|thanks|thank you|for me|if you can|if possible|right now|in the code ?base|in this (?:repo|repository|project|code ?base|package|code|workspace)|in the (?:repo|repository|project|code|workspace))?[\s.!?;:…]*$`)
+	tagWord    = `#(?:research|code|shell|test|web|planning|chat|once)\b` // said to the agent, not to its model
+	polite     = regexp.MustCompile(`(?i)^(?:(?:\d+[.)]|[-*•])\s+|` + tagWord + `[,:]?\s+|(?:hi|hey|hello|ok|okay|so|well|now|and|then|also|next|finally|first|great|thanks|thank you|yes)[,!.:]?\s+|(?:please|pls|kindly|just)[,:]?\s+|(?:could|can|would|will) (?:you|we)(?: please)?(?: (?:kindly|just))?(?: (?:tell|show|explain to) (?:me|us))? |(?:do|did) you (?:happen to )?know |(?:i'?d like|i want|i need|i would like)(?: you)? to (?:know )?|i(?:'m| am) (?:wondering|curious|trying to find out) |(?:tell|show) (?:me|us) (?:where|what|how|why|who|which)\b|would you mind |let'?s |help me (?:to )?(?:understand |find )?|any idea |go ahead and |you should |you can |we should |we need to |i wonder )`)
+	trailing   = regexp.MustCompile(`(?i)[\s,]*(?:` + tagWord + `|please|pls|thanks|thank you|for me|if you can|if possible|right now|in the code ?base|in this (?:repo|repository|project|code ?base|package|code|workspace)|in the (?:repo|repository|project|code|workspace))?[\s.!?;:…]*$`)
 )
 
 // readInput takes a message apart. It never fails.

@@ -95,16 +95,17 @@ local function show_text(name, body)
   page.open(name, rows)
 end
 
---- The whole result of the call that a row of the tree stands for.
+--- The whole result of the call that a row of the tree stands for, or what a
+--- note has the handle of.
 ---@param data table
 function M.result(data)
   local call = data.call or (data.calls and data.calls[1])
   local s = client.current
-  if not (s and call) then
+  if not (s and (call or data.ref)) then
     return
   end
   local ref = data.ref
-  if not ref or ref == "" then
+  if call and (not ref or ref == "") then
     ref = (s.meta.calls[call.callId] or {}).ref
   end
   if ref and ref ~= "" then
@@ -115,7 +116,7 @@ function M.result(data)
       local rest = r.total - #r.text
       show_text("result/" .. ref, r.text .. (rest > 0 and ("\n%s %d more bytes"):format(glyphs.set(config.values.ascii).cut, rest) or ""))
     end)
-  elseif call.result then
+  elseif call and call.result then
     show_text("result/" .. call.callId, call.result.text)
   else
     client.say("there is no result yet")

@@ -1,5 +1,6 @@
 --- The rows of tool calls: one a run of calls of the same tool, opened to one a
 --- call. Pure.
+local run_rows = require("agent-lsp.run_rows")
 local text = require("agent-lsp.text")
 
 local M = {}
@@ -217,8 +218,11 @@ local function run_of_calls(p, calls, key)
     local call_key = key .. "/" .. (call.callId or i)
     if open then
       M.one(p, call, call_key, #calls > 1)
-    elseif call.result then
-      quote(p, call, call_key, false, 6)
+    else
+      run_rows.subtask(p, call, meta_of(p, call), #calls > 1 and name_of(p, call, false) or "subtask", call_key, 6)
+      if call.result then
+        quote(p, call, call_key, false, meta_of(p, call).subtask and 8 or 6)
+      end
     end
   end
 end
@@ -241,7 +245,9 @@ function M.one(p, call, key, row)
       { came and call.tool == "read" and "   " .. text.first_line(came) or "", "AgentLspDim" },
     }, right, { kind = "call", fold = key, open = whole, call = call, ref = meta.ref, place = place_of(p, call) })
   end
-  quote(p, call, key .. "/result", whole, row and 8 or 6)
+  local indent = row and 8 or 6
+  run_rows.subtask(p, call, meta, "subtask", key, indent)
+  quote(p, call, key .. "/result", whole, indent + (meta.subtask and 2 or 0))
 end
 
 --- The rows of one group.

@@ -21,6 +21,7 @@ local LINKS = {
   AgentLspError = "DiagnosticError",
   AgentLspQuote = "Comment",
   AgentLspKey = "SpecialKey",
+  AgentLspChip = "Label",
   AgentLspHint = "Comment",
   AgentLspHeading = "Title",
   AgentLspCode = "String",

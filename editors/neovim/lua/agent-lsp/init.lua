@@ -241,6 +241,21 @@ function M.cancel()
   control("cancel")
 end
 
+--- Carries the proposed workflow of a turn out.
+---@param turn string? its id; the branch's latest turn if not said
+function M.approve(turn)
+  local s = session()
+  if not s then
+    return
+  end
+  s.gate.request("agent/workflow/approve", s:ref({ turnId = turn }), function(err)
+    if err then
+      local client = require("agent-lsp.client")
+      client.say(client.explain(err), vim.log.levels.WARN)
+    end
+  end)
+end
+
 --- Gives the run another model from its next call on.
 ---@param name string?
 ---@param reason string?

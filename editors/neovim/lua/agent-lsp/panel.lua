@@ -53,6 +53,7 @@ end
 --- What a closed cycle's rows depend on beside itself.
 local function stamp_of(s, c, opts, folded)
   local parts = { opts.width, tostring(folded), M.fold_count or 0, tostring(s.model), tostring(s.meta.cycles[c.id]) }
+  parts[#parts + 1] = tostring(opts.latest == c.id)
   parts[#parts + 1] = opts.cut_off and opts.cut_off.cycle == c.id and opts.cut_off.id or ""
   for _, step in ipairs(c.steps) do
     parts[#parts + 1] = opts.sent_again[step.id] and step.id or nil
@@ -80,6 +81,7 @@ local function compose(s, width)
     paused = s.run ~= nil and s.run.paused,
     cut_off = s.cut_off,
     sent_again = s:sent_again(),
+    latest = (s.model.cycles[#s.model.cycles] or {}).id,
   }
   local blank = { key = "blank", text = "", marks = {}, data = { kind = "note" } }
   local rows = {}
@@ -468,6 +470,11 @@ local function keys(buf)
   map("e", "escalate", function()
     agent.escalate()
   end)
+  map("a", "approve the proposed workflow", on_row("workflow", function(data)
+    if data.turn then
+      agent.approve(data.turn)
+    end
+  end))
   map("s", "send an unread steer again", on_row("steer", function(data)
     if data.unread then
       agent.submit(data.text)

@@ -2,6 +2,7 @@
 local calls = require("agent-lsp.calls")
 local glyphs = require("agent-lsp.glyphs")
 local markdown = require("agent-lsp.markdown")
+local run_rows = require("agent-lsp.run_rows")
 local text = require("agent-lsp.text")
 
 local M = {}
@@ -29,6 +30,7 @@ local RESULT_LINES_MAX = 40 -- of an opened call's result; the rest opens in a b
 ---@field sent_again? table<string, boolean> unread steers that were, by message id
 ---@field telemetry? string what the running cycle is at
 ---@field keys? table<string, string> labels of the keys that rows offer
+---@field latest? string id of the branch's last cycle
 
 ---@class agent_lsp.Painter: agent_lsp.TreeOptions
 ---@field g agent_lsp.Glyphs
@@ -57,6 +59,7 @@ local function painter(meta, opts)
     cut_off = opts.cut_off,
     sent_again = opts.sent_again or {},
     keys = opts.keys or {},
+    latest = opts.latest,
     spinner = g.running[((opts.frame or 1) - 1) % #g.running + 1],
     result_lines_max = RESULT_LINES_MAX,
   }, Painter)
@@ -304,6 +307,7 @@ local function cycle(p, c, folded)
   for i = 2, #asked do
     p:row(c.id .. "/ask/" .. i, 2, { { asked[i].text, "AgentLspRoot" } }, nil, data)
   end
+  run_rows.route(p, c.id, meta or {})
   if meta and (meta.planId or "") ~= "" then
     p:offer(c.id .. "/context", 2, {
       { p.g.context .. " ", "AgentLspGlyph" },
@@ -335,11 +339,8 @@ local function cycle(p, c, folded)
       end
     end
   end
-  for i, note in ipairs(meta and meta.notes or {}) do
-    p:row(("%s/note/%d"):format(c.id, i), 2, {
-      { ("%s %s: %s"):format(p.g.note, note.kind, text.first_line(note.text)), "AgentLspDim" },
-    }, nil, { kind = "note", ref = note.ref })
-  end
+  run_rows.notes(p, c.id, meta or {})
+  run_rows.workflow(p, c.id, meta or {})
   ending(p, c, meta or {})
 end
 
@@ -410,6 +411,7 @@ end
 ---@return agent_lsp.Row[]
 function M.all(m, meta, opts)
   local rows = {}
+  opts = vim.tbl_extend("keep", opts, { latest = (m.cycles[#m.cycles] or {}).id })
   for _, c in ipairs(m.cycles) do
     vim.list_extend(rows, M.cycle(c, meta, opts))
   end

@@ -6,8 +6,10 @@ local eq = MiniTest.expect.equality
 
 local T = MiniTest.new_set()
 
-local function draw(change)
-  local m, meta, opts = story.copy()
+---@param change fun(m: agent_lsp.Model, meta: agent_lsp.CyclesMeta, opts: agent_lsp.TreeOptions)?
+---@param of { model: agent_lsp.Model, meta: agent_lsp.CyclesMeta }?
+local function draw(change, of)
+  local m, meta, opts = story.copy(of)
   if change then
     change(m, meta, opts)
   end
@@ -58,6 +60,69 @@ for name, change in pairs(pictures) do
   T["golden: " .. name] = function()
     golden.equal("tree-" .. name, golden.rows(draw(change)))
   end
+end
+
+local works = {
+  running = function() end,
+  ascii = function(_, _, o)
+    o.ascii, o.width = true, 60
+  end,
+  alone = function(m)
+    table.remove(m.cycles[1].steps[2].groups[1].calls, 1)
+    table.remove(m.cycles[1].steps[2].groups[1].calls, 1)
+  end,
+  opened = function(m, meta, o)
+    o.folds = { ["w1/1/0/1"] = true, ["w1/1/0/1/t1/subtask"] = true, ["w1/1/0/1/t3/subtask"] = true }
+  end,
+  failed = function(m, meta)
+    m.state, m.cycles[1].status = "idle", "error"
+    local w1 = meta.cycles.w1
+    w1.ended, w1.elapsedMs, w1.stop = "2026-01-01T10:00:30Z", 30000, "step 3 failed: exit 1"
+    w1.workflow.status, w1.workflow.steps[3].status, w1.workflow.steps[3].note = "failed", "failed", "exit 1"
+  end,
+  ["cut-off"] = function(m, meta)
+    m.state, m.cycles[1].status = "idle", "interrupted"
+    meta.cycles.w1.ended, meta.cycles.w1.elapsedMs, meta.cycles.w1.stop = "2026-01-01T10:00:12.4Z", 12400, "stopped by the person"
+  end,
+  done = function(m, meta)
+    m.state, m.cycles[1].status = "idle", "completed"
+    table.remove(m.cycles[1].steps[2].groups[1].calls)
+    local w1 = meta.cycles.w1
+    w1.ended, w1.elapsedMs, w1.workflow.status = "2026-01-01T10:00:40Z", 40000, "done"
+    w1.workflow.steps[3].status, w1.workflow.steps[4].status = "done", "done"
+  end,
+  proposed = function(m, meta)
+    m.state, m.cycles[1].status = "idle", "completed"
+    m.cycles[1].steps[2].groups = {}
+    local w1 = meta.cycles.w1
+    w1.ended, w1.elapsedMs, w1.workflow.status, w1.notes = "2026-01-01T10:00:01Z", 1000, "proposed", {}
+    for _, s in ipairs(w1.workflow.steps) do
+      s.status, s.note = "pending", nil
+    end
+  end,
+}
+
+for name, change in pairs(works) do
+  T["golden: a workflow, " .. name] = function()
+    golden.equal("work-" .. name, golden.rows(draw(change, story.work)))
+  end
+end
+
+T["only the latest turn's proposal is offered to be approved"] = function()
+  local function offered(change)
+    for _, row in ipairs(draw(function(m, meta, o)
+      works.proposed(m, meta, o)
+      change(o)
+    end, story.work)) do
+      if row.data.kind == "workflow" then
+        return { row.data.turn, row.text:find("[a] approve", 1, true) ~= nil }
+      end
+    end
+  end
+  eq(offered(function() end), { "t1", true })
+  eq(offered(function(o)
+    o.latest = "w2"
+  end), { nil, false })
 end
 
 T["a paused run is drawn so, whatever its last event says"] = function()

@@ -336,6 +336,31 @@ T["state commands are answered in the panel"] = function()
   it.tree_has("[Mm]odel")
 end
 
+T["a request of several steps: its checklist is ticked live, its route shows the tag"] = function()
+  child.cmd("Agent #test replace `earth` with `moon` in greet_test.go, run the tests, show greet.go")
+  it.tree_has("⇢ route  .*%[#test%]")
+  it.tree_has("≡ workflow  0 of 3 steps done")
+  it.state("idle", 60000)
+  it.tree_has("✗ 1  replace")
+  it.tree_has("○ 2  run the tests")
+  it.tree_has("≡ workflow  0 of 3 steps done%s+failed")
+end
+
+T["a proposed workflow is carried out when it is approved by the key on its row"] = function()
+  child.cmd("Agent #planning replace `world` with `earth` in greet.go, show greet.go")
+  it.tree_has("≡ workflow  2 steps proposed%s+%[a%] approve")
+  it.tree_has("%[#planning%]")
+  it.state("idle")
+  eq(it.disk("greet.go")[14], '\t\treturn "world"')
+  it.go_to_row("steps proposed")
+  child.type_keys("a")
+  it.wait([[#require("agent-lsp.client").current.model.cycles == 2]])
+  it.pending(1)
+  it.state("idle")
+  it.tree_has("≡ workflow  2 of 2 steps done")
+  it.tree_lacks("%[a%] approve")
+end
+
 T["what is wrong is said, and what was typed stays"] = function()
   child.cmd("AgentToggle")
   child.type_keys("/nonsense<CR>")
