@@ -11,6 +11,9 @@ import (
 type branchesCmd struct {
 	List    branchListCmd    `cmd:"" default:"withargs" help:"List the branches of a session."`
 	Compare branchCompareCmd `cmd:"" help:"Put the latest turns of two branches side by side."`
+	Fork    branchForkCmd    `cmd:"" help:"Begin a branch at the end of a turn; its edits are kept in a working copy of its own."`
+	Switch  branchSwitchCmd  `cmd:"" help:"Make a branch the one that messages go to."`
+	Adopt   branchAdoptCmd   `cmd:"" help:"Land what a branch has changed as hunks to review."`
 }
 
 type branchListCmd struct {

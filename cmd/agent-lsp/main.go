@@ -46,7 +46,7 @@ type cli struct {
 	Diff     diffCmd     `cmd:"" help:"Say what differs between two plans, and why."`
 	Trace    traceCmd    `cmd:"" help:"Show what ran in a turn."`
 	Sessions sessionsCmd `cmd:"" help:"List the sessions of the current folder."`
-	Branches branchesCmd `cmd:"" help:"The branches of a session: list them, or compare two."`
+	Branches branchesCmd `cmd:"" help:"The branches of a session: list, compare, fork, switch, adopt."`
 	Ctl      ctlCmd      `cmd:"" help:"Pause, resume, cancel or escalate a run of the server that serves this folder; list its runs."`
 	Doctor   doctorCmd   `cmd:"" help:"Say what is configured, reachable and indexed, and what to do about what isn't."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
