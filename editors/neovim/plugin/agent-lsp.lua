@@ -91,9 +91,15 @@ command("AgentSessions", function()
   agent().sessions()
 end, { desc = "Choose a session" })
 
-command("AgentBranches", function()
-  agent().branches()
-end, { desc = "Choose a branch of the session" })
+command("AgentBranches", function(c)
+  agent().branches(c.fargs[1] or "", table.concat(c.fargs, " ", 2))
+end, {
+  nargs = "*",
+  complete = function(lead, line)
+    return require("agent-lsp.branches").complete(lead, line)
+  end,
+  desc = "Choose a branch of the session; or fork, switch, adopt, compare",
+})
 
 command("AgentUndoTurn", function(c)
   agent().undo_turn(c.args)
@@ -104,7 +110,7 @@ end, {
       return vim.startswith(w, lead)
     end, { "files", "conversation", "both", "preview", "redo" })
   end,
-  desc = "Put files, the conversation or both back as they stood before the latest turn; preview, or redo",
+  desc = "Put files, the conversation or both back as they stood before the latest turn: chosen, or as said; preview, or redo",
 })
 
 command("AgentUndoReject", function()

@@ -1,4 +1,4 @@
---- Looking back: traces, sessions, branches, models, whole results.
+--- Looking back: traces, sessions, models, whole results.
 local client = require("agent-lsp.client")
 local config = require("agent-lsp.config")
 local glyphs = require("agent-lsp.glyphs")
@@ -167,31 +167,6 @@ function M.sessions()
   end)
 end
 
-function M.branches()
-  local s = client.get()
-  if not s or not s.id then
-    client.say("there is no session yet: :Agent {question} begins one")
-    return
-  end
-  s.gate.request("agent/session/load", { sessionId = s.id }, function(err, r)
-    if err then
-      return warn(err)
-    end
-    vim.ui.select(r.branches or {}, {
-      prompt = "Branch",
-      kind = "agent-lsp-branch",
-      format_item = function(b)
-        local from = (b.parent or "") ~= "" and (", from %s"):format(b.parent) or ""
-        return ("%s%s  %s%s"):format(b.branchId == s.branch and "* " or "", b.name, text.count(b.turns, "turn"), from)
-      end,
-    }, function(b)
-      if b then
-        s:load({ sessionId = s.id, branchId = b.branchId })
-      end
-    end)
-  end)
-end
-
 ---@param s agent_lsp.Session
 ---@param name string
 local function set_model(s, name)
@@ -241,57 +216,6 @@ function M.model(name)
       set_model(s, chosen)
     end)
   end
-end
-
----@param r agent_lsp.RestoreResult
----@param verb string
-local function restored_words(r, verb)
-  local words = {}
-  for _, f in ipairs(r.restored) do
-    words[#words + 1] = ("%s %s (+%d −%d)"):format(verb, f.path, f.added, f.removed)
-  end
-  for _, f in ipairs(r.skipped) do
-    words[#words + 1] = ("%s left alone: %s"):format(f.path, f.skipped or "")
-  end
-  if r.turns and r.turns > 0 then
-    words[#words + 1] = ("the conversation from before its last %s"):format(text.count(r.turns, "turn"))
-  end
-  return #words > 0 and table.concat(words, "; ") or "nothing to put back"
-end
-
-local last_restore ---@type string? takes the last restore back
-
---- Puts files, the conversation or both back as they stood before the latest
---- turn that changed any; shows what would change; or takes that back.
----@param what ""|"files"|"conversation"|"both"|"preview"|"redo"
-function M.undo_turn(what)
-  local s = client.get()
-  if not s then
-    return
-  end
-  local params = { what = what ~= "" and what or nil }
-  if what == "preview" then
-    params = { what = "both", dryRun = true }
-  elseif what == "redo" then
-    if not last_restore then
-      client.say("nothing was put back here that could come again")
-      return
-    end
-    params = { redo = last_restore }
-  end
-  s.gate.request("agent/checkpoint/restore", s:ref(params), function(err, r)
-    if err then
-      return warn(err)
-    end
-    if what ~= "preview" then
-      last_restore = r.restoreId
-    end
-    client.say(restored_words(r, what == "preview" and "would put back" or "put back"))
-    if r.branchId then
-      s:load({ sessionId = s.id, branchId = r.branchId })
-    end
-    vim.cmd.checktime()
-  end)
 end
 
 return M

@@ -287,15 +287,17 @@ function M.sessions()
   require("agent-lsp.browse").sessions()
 end
 
-function M.branches()
+---@param verb ""|"fork"|"switch"|"adopt"|"compare"
+---@param name string?
+function M.branches(verb, name)
   join()
-  require("agent-lsp.browse").branches()
+  require("agent-lsp.branches").open(verb, name)
 end
 
 ---@param what string
 function M.undo_turn(what)
   join()
-  require("agent-lsp.browse").undo_turn(what)
+  require("agent-lsp.restore").undo_turn(what)
 end
 
 function M.undo_reject()
