@@ -10,7 +10,7 @@ local M = {}
 local last_restore ---@type string? takes the last restore back
 
 --- "greet.go (+4 −4)"
----@param f agent_lsp.RestoredFile
+---@param f agent_lsp.CheckpointFile
 local function file_words(f)
   local g = glyphs.set(config.values.ascii)
   return ("%s (+%d %s%d)"):format(f.path, f.added, g.minus, f.removed)

@@ -92,6 +92,36 @@ T["permission"] = function()
   golden.equal("permission", lines)
 end
 
+T["what can be put back is said beforehand, each choice with what it changes"] = function()
+  local choices = require("agent-lsp.restore").choices
+  local file = { path = "greet.go", added = 4, removed = 4 }
+  local mine = { path = "b.go", added = 0, removed = 0, skipped = "you have changed it since" }
+  eq(choices({ restored = { file }, skipped = { mine }, turns = 1 }), {
+    { what = "files", words = "files: greet.go (+4 −4), b.go left alone: you have changed it since" },
+    { what = "conversation", words = "the conversation from before its last 1 turn" },
+    { what = "both", words = "both" },
+  })
+  eq(choices({ restored = {}, skipped = {}, turns = 2 }), { { what = "conversation", words = "the conversation from before its last 2 turns" } })
+  eq(choices({ restored = {}, skipped = { mine }, turns = 0 }), {})
+end
+
+T["two branches side by side"] = function()
+  local function side(name, more)
+    return vim.tbl_extend("force", {
+      branch = { branchId = name, name = name, turns = 1, active = false }, input = "make the dialer retry\nplease", evidence = { "net/dial.go:1-44", "net/x.go:3-9" },
+      planId = "plan-7f3a91c0aa", turnId = "t1", calls = { { tool = "read" }, { tool = "edit" }, { tool = "read" } },
+      usage = { { input = 6120, output = 300, ms = 1200, costUsd = 0.04 } }, outcome = { response = { content = "Retries three times.\nSee dial.go" } },
+      diffs = { { path = "net/dial.go", added = 2, removed = 1, diff = "--- a/net/dial.go\n+++ b/net/dial.go\n@@ -1 +1,2 @@\n-once\n+three\n+times\n" } },
+    }, more or {})
+  end
+  local empty = side("main", { input = "", evidence = {}, calls = {}, usage = {}, diffs = {} })
+  empty.turnId, empty.planId, empty.outcome = nil, nil, nil
+  local comparison = { a = side("idea"), b = empty, shared = {}, onlyA = { "net/dial.go:1-44" }, onlyB = {} }
+  local rows = require("agent-lsp.branches").comparison_rows
+  golden.equal("comparison", golden.rows(rows(comparison), true))
+  golden.equal("comparison-ascii", golden.rows(rows(comparison, true)))
+end
+
 T["trace"] = function()
   golden.equal("trace", golden.rows(require("agent-lsp.browse").trace_rows({
     turnId = "t1",

@@ -143,6 +143,77 @@ T["a turn is put back, shown beforehand, and comes again"] = function()
   it.pending(3)
 end
 
+--- Somebody sits at a screen and chooses the n-th of what they are offered;
+--- what that was is kept in g:offered.
+local function choose(n)
+  child.lua(([[
+    vim.api.nvim_list_uis = function() return { { chan = 1 } } end
+    vim.ui.select = function(items, opts, done)
+      vim.g.offered = vim.tbl_map(opts.format_item, items)
+      done(items[%d])
+    end
+  ]]):format(n))
+end
+
+T["what of a turn is put back is chosen, having read what would change"] = function()
+  local before = it.lines()
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  it.state("idle")
+  choose(1)
+  child.cmd("AgentUndoTurn")
+  it.wait([[vim.g.offered ~= nil]])
+  eq(child.g.offered, { "files: greet.go (+4 −4)", "the conversation from before its last 1 turn", "both" })
+  it.said("agent-lsp: put back greet.go (+4 −4)")
+  eq(it.lines(), before)
+  eq(child.lua_get([[#require("agent-lsp.client").current.model.cycles]]), 1)
+end
+
+T["without a screen :AgentUndoTurn puts the files back"] = function()
+  local before = it.lines()
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.pending(3)
+  it.state("idle")
+  child.cmd("AgentUndoTurn")
+  it.said("agent-lsp: put back greet.go (+4 −4)")
+  eq(it.lines(), before)
+end
+
+T["a branch is forked, works aside, is put beside its parent and adopted"] = function()
+  local before = it.lines()
+  child.cmd("Agent who calls clean?")
+  it.tree_has("◇ context")
+  it.state("idle")
+  child.cmd("AgentBranches fork idea")
+  it.said("idea: forked from main with 1 turn")
+  it.wait([[require("agent-lsp.client").current.branch ~= "main"]])
+  it.state("idle")
+  child.cmd("Agent rename the function clean to tidy everywhere")
+  it.wait([[#require("agent-lsp.client").current.model.cycles == 2]])
+  it.state("idle")
+  it.tree_has("edit   1  greet%.go")
+  eq(it.lines(), before)
+  child.cmd("AgentBranches compare")
+  it.wait("vim.api.nvim_buf_get_name(0):find('agent%-lsp://compare$') ~= nil")
+  local text = table.concat(it.lines(), "\n")
+  eq({ text:find("^ +idea +main") ~= nil, text:find("\nchanged +1 file, %+4 −4 +0 files, %+0 −0") ~= nil, text:find("\n%+func tidy") ~= nil }, { true, true, true })
+  child.cmd("close")
+  choose(5)
+  child.cmd("AgentBranches")
+  it.wait([[vim.g.offered ~= nil]])
+  eq(vim.list_slice(child.g.offered, 3), { "fork from here", "adopt what this branch has changed", "compare with main" })
+  it.wait("vim.api.nvim_buf_get_name(0):find('agent%-lsp://compare$') ~= nil")
+  child.cmd("close")
+  child.cmd("AgentBranches adopt idea")
+  it.said("⧗ greet.go 3 hunks to review (+4 −4)")
+  it.pending(3)
+  child.cmd("AgentBranches switch main")
+  it.wait([[require("agent-lsp.client").current.branch == "main" and #require("agent-lsp.client").current.model.cycles == 1]])
+  eq(child.fn.getcompletion("AgentBranches switch i", "cmdline"), { "idea" })
+  child.cmd("AgentBranches nonsense")
+  it.said("fork, switch, adopt or compare")
+end
+
 T["undo takes back the whole edit in one step"] = function()
   local before = it.lines()
   child.type_keys("ggOa line of mine<Esc>")
