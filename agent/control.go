@@ -232,8 +232,9 @@ func (m controlMessage) fault(schema float64, noSchema, payload bool) string {
 }
 
 func validTime(s string) bool {
-	_, err := time.Parse(time.RFC3339, s)
-	return err == nil
+	at, err := time.Parse(time.RFC3339, s)
+	_, offset := at.Zone()
+	return err == nil && offset == 0
 }
 
 // carryOut hands a control to the run's timeline. The RESULT is in the same
@@ -363,7 +364,7 @@ func (e *Engine) escalation(ctx context.Context, msg controlMessage) (string, er
 				names += " (" + x.Alias + ")"
 			}
 		}
-		return "", &Error{Code: CodeBadRequest, Message: fmt.Sprintf("unknown model %q; configured are%s", model, trimComma(names))}
+		return "", &Error{Code: CodeBadRequest, Message: fmt.Sprintf("field payload.model: unknown model %q; configured are%s", model, trimComma(names))}
 	}
 	return m.Name, nil
 }

@@ -42,7 +42,7 @@ func BenchmarkRequest(b *testing.B) {
 // BenchmarkDidChange is a change of a document, decoded and in order.
 func BenchmarkDidChange(b *testing.B) {
 	c := connect(b, silentEngine{newFakeEngine()}, Handlers{}, Hello{Name: "bench"})
-	body := frame(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"file:///a.go","version":7},"contentChanges":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},"text":"x"}]}}`)
+	body := framed(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"file:///a.go","version":7},"contentChanges":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},"text":"x"}]}}`)
 	for b.Loop() {
 		if _, err := io.WriteString(c.stream.conn, body); err != nil {
 			b.Fatal(err)

@@ -197,10 +197,10 @@ func TestProcess(t *testing.T) {
 		name, in, stderr string
 		code             int
 	}{
-		{"shutdown, exit", frame(hello) + frame(`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`) + frame(`{"jsonrpc":"2.0","method":"exit"}`), "", 0},
-		{"exit alone", frame(hello) + frame(`{"jsonrpc":"2.0","method":"exit"}`), "exit came without shutdown", 1},
-		{"end of input", frame(hello), "", 0},
-		{"broken header", frame(hello) + "nonsense\r\n\r\n", `"nonsense" is no header field`, 1},
+		{"shutdown, exit", framed(hello) + framed(`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`) + framed(`{"jsonrpc":"2.0","method":"exit"}`), "", 0},
+		{"exit alone", framed(hello) + framed(`{"jsonrpc":"2.0","method":"exit"}`), "exit came without shutdown", 1},
+		{"end of input", framed(hello), "", 0},
+		{"broken header", framed(hello) + "nonsense\r\n\r\n", `"nonsense" is no header field`, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, errs, code := serve(t, test.in)

@@ -39,6 +39,8 @@
 //   - Gaps: dropped deltas show as a gap in rev (TestOutboxOverflow).
 //   - AnswerFirst: a command is answered before anything is asked or shown
 //     (TestTranscripts/plain-permission, TestTranscripts/commands).
+//   - Owed: what was asked before the input ends is answered, or has two seconds
+//     (TestTranscripts/owed, TestTranscripts/owed-late).
 //   - Clean: nothing but the protocol goes to stdout, and the exit code is
 //     LSP's (TestProcess).
 //   - Lists: a list is never null (TestEmptyLists).
@@ -48,6 +50,6 @@
 // # Reading order
 //
 // engine.go, server.go, dispatch.go, gate.go, lane.go, sync.go; then peer.go,
-// outbox.go; then hunks.go, command.go, answers.go, progress.go; framing.go
+// outbox.go, late.go; then hunks.go, command.go, answers.go, progress.go; framing.go, owed.go
 // and wire.go as needed; client.go for the other side.
 package rpc

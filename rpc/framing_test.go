@@ -35,7 +35,7 @@ func (w *wires) written() string {
 	return w.out.String()
 }
 
-func frame(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
+func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
@@ -47,7 +47,7 @@ func TestFraming(t *testing.T) {
 		out      string // that was answered, in part
 		cause    string // that ended the reading; "" is the clean end
 	}{
-		{"two", frame(ping) + frame(ping), 2, "", ""},
+		{"two", framed(ping) + framed(ping), 2, "", ""},
 		{"bare newlines, other case, other fields", "CONTENT-length:40\nX-Y: z\n\n" + ping, 1, "", ""},
 		{"the same length twice", "Content-Length: 40\r\nContent-Length: 40\r\n\r\n" + ping, 1, "", ""},
 		{"two lengths", "Content-Length: 40\r\nContent-Length: 41\r\n\r\n" + ping, 0, "", "no length"},
@@ -60,13 +60,13 @@ func TestFraming(t *testing.T) {
 		{"endless line", strings.Repeat("x", 200000), 0, "", "longer than"},
 		{"cut header", "Content-Le", 0, "", "in the middle"},
 		{"cut body", "Content-Length: 50\r\n\r\n{", 0, "", "in the middle"},
-		{"too long, with an id", frame(long) + frame(ping), 1, `"id":"big","error":{"code":-32600`, ""},
+		{"too long, with an id", framed(long) + framed(ping), 1, `"id":"big","error":{"code":-32600`, ""},
 		{"too long, then cut", "Content-Length: 1000\r\n\r\n{", 0, "", "in the middle"},
-		{"at the limit", frame(ping + strings.Repeat(" ", 200-len(ping))), 1, "", ""},
-		{"beyond the limit by one", frame(ping + strings.Repeat(" ", 201-len(ping))), 0, `"id":1,"error"`, ""},
-		{"no JSON", frame("{]") + frame(ping), 1, `"id":null,"error":{"code":-32700`, ""},
-		{"a response without a result", frame(`{"jsonrpc":"2.0","id":3}`), 1, "", ""},
-		{"only spaces", frame("   ") + frame(ping), 1, "-32700", ""},
+		{"at the limit", framed(ping + strings.Repeat(" ", 200-len(ping))), 1, "", ""},
+		{"beyond the limit by one", framed(ping + strings.Repeat(" ", 201-len(ping))), 0, `"id":1,"error"`, ""},
+		{"no JSON", framed("{]") + framed(ping), 1, `"id":null,"error":{"code":-32700`, ""},
+		{"a response without a result", framed(`{"jsonrpc":"2.0","id":3}`), 1, "", ""},
+		{"only spaces", framed("   ") + framed(ping), 1, "-32700", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := &wires{Reader: strings.NewReader(test.in)}
@@ -116,20 +116,6 @@ func TestHeaderAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestBufferIsGivenBack reads a large message and then a small one.
-func TestBufferIsGivenBack(t *testing.T) {
-	big := `"` + strings.Repeat("a", 8<<20) + `"`
-	s := newStream(&wires{Reader: strings.NewReader(frame(`{"jsonrpc":"2.0","method":"x","params":[`+big+`]}`) + frame(ping))})
-	for range 2 {
-		if _, _, err := s.ReadFrame(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if cap(s.body) > keepBuffer {
-		t.Errorf("the buffer has still %d bytes", cap(s.body))
-	}
-}
-
 // TestResultTooLong has the server answer with more than a message may have.
 func TestResultTooLong(t *testing.T) {
 	w := &wires{Reader: strings.NewReader("")}
@@ -156,9 +142,9 @@ func TestResultTooLong(t *testing.T) {
 // is well-formed.
 func FuzzStream(f *testing.F) {
 	for _, seed := range []string{
-		frame("{}"), "Content-Length: 99\r\n\r\n{", "content-length:40\n\n" + ping, "Content-Length: -1\r\n\r\n",
-		"Content-Length: 4\r\nContent-Type: x\r\n\r\n[{}]", frame(`[{"jsonrpc":"2.0","id":1,"method":"a"},1,{"jsonrpc":"2.0"}]`),
-		frame(ping) + frame("{bad") + frame(`{"jsonrpc":"2.0","method":"exit"}`),
+		framed("{}"), "Content-Length: 99\r\n\r\n{", "content-length:40\n\n" + ping, "Content-Length: -1\r\n\r\n",
+		"Content-Length: 4\r\nContent-Type: x\r\n\r\n[{}]", framed(`[{"jsonrpc":"2.0","id":1,"method":"a"},1,{"jsonrpc":"2.0"}]`),
+		framed(ping) + framed("{bad") + framed(`{"jsonrpc":"2.0","method":"exit"}`),
 	} {
 		f.Add([]byte(seed))
 	}
@@ -182,9 +168,9 @@ func FuzzMessage(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	hello := frame(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{}}}`)
+	hello := framed(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{}}}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		w := &wires{Reader: io.MultiReader(strings.NewReader(hello), strings.NewReader(frame(string(body))))}
+		w := &wires{Reader: io.MultiReader(strings.NewReader(hello), strings.NewReader(framed(string(body))))}
 		serveAll(t, w)
 		checkFrames(t, w.written())
 	})

@@ -148,7 +148,7 @@ func TestSlowClient(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- s.Run(t.Context()) }()
 		in := newStream(near)
-		send := func(body string) { _, _ = io.WriteString(near, frame(body)) }
+		send := func(body string) { _, _ = io.WriteString(near, framed(body)) }
 		send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{},"initializationOptions":{"agentLsp":{"client":"t","protocolVersion":1}}}}`)
 		if _, _, err := in.readFrame(t.Context()); err != nil {
 			t.Fatal(err)

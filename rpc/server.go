@@ -87,6 +87,7 @@ func New(conn io.ReadWriteCloser, o Options) *Server {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	st := newStream(conn)
+	st.settleFor = drainWait
 	s := &Server{
 		opts: o, log: o.Log, stream: st,
 		conn:     jsonrpc2.NewConn(st, jsonrpc2.WithCodec(codec{})),
@@ -124,6 +125,7 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-s.conn.Done():
 	}
 	cancel()
+	s.stream.owed.giveUp()
 	s.close()
 	return s.verdict()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/agent"
+	"github.com/agent-lsp/agent-lsp/internal/frame"
 	"github.com/agent-lsp/agent-lsp/internal/share"
 	"github.com/agent-lsp/agent-lsp/internal/workspace"
 	"github.com/agent-lsp/agent-lsp/rpc"
@@ -240,8 +240,8 @@ func (r *recorded) Read(p []byte) (int, error) {
 // has an answer to everything.
 func serveShared(ctx context.Context, conn io.ReadWriteCloser, log *slog.Logger) error {
 	tape := &recorded{conn, new(bytes.Buffer)}
-	in := bufio.NewReader(tape)
-	body, err := share.ReadFrame(in)
+	in := frame.NewReader(tape)
+	body, _, err := in.Next(frame.Max)
 	var first hello
 	if err != nil || json.Unmarshal(body, &first) != nil || first.Method != "initialize" {
 		return serveDirect(ctx, rewound(tape, conn), nil, log)
@@ -263,7 +263,7 @@ func serveShared(ctx context.Context, conn io.ReadWriteCloser, log *slog.Logger)
 		return serveDirect(ctx, rewound(tape, conn), claim, log)
 	}
 	tape.kept = nil
-	return relay(ctx, in, conn, body, joined, func(ctx context.Context) (*share.Claim, net.Conn, error) { return share.TryOrDial(ctx, place) },
+	return relay(ctx, in, conn, bytes.Clone(body), joined, func(ctx context.Context) (*share.Claim, net.Conn, error) { return share.TryOrDial(ctx, place) },
 		func(claim *share.Claim) *host {
 			h := newHost(claim, log)
 			h.adopted = true
@@ -279,7 +279,7 @@ func serveShared(ctx context.Context, conn io.ReadWriteCloser, log *slog.Logger)
 }
 
 // relay relays until the editor has gone, and hosts when it has to.
-func relay(ctx context.Context, in *bufio.Reader, conn io.ReadWriteCloser, first []byte, joined net.Conn,
+func relay(ctx context.Context, in *frame.Reader, conn io.ReadWriteCloser, first []byte, joined net.Conn,
 	next func(context.Context) (*share.Claim, net.Conn, error), adopt func(*share.Claim) *host, dial func() (net.Conn, error), log *slog.Logger) error {
 	var own *host
 	defer func() {

@@ -21,7 +21,7 @@ var layers = map[string][]string{
 	// 5: the only place where concrete parts meet
 	"cmd/agent-lsp": {"..."},
 	// 4: doors
-	"rpc":              {"rpc/protocol", "agent", "cycle", "contextplan", "rag", "internal/text"}, // artifacts travel as they are
+	"rpc":              {"rpc/protocol", "agent", "cycle", "contextplan", "rag", "internal/text", "internal/frame"}, // artifacts travel as they are
 	"rpc/protocol":     {"agent", "cycle", "contextplan", "rag"},
 	"rpc/protocol/gen": {"rpc/protocol", "agent", "cycle", "contextplan", "rag"},
 	// 3: the driver
@@ -47,7 +47,8 @@ var layers = map[string][]string{
 	"cycle/review": {"internal/text"},
 	"contextplan":  {"internal/text"},
 	// 0
-	"internal/share": {"internal/text"},
+	"internal/share": {"internal/text", "internal/frame"},
+	"internal/frame": {},
 	"internal/text":  {},
 	"internal/bug":   {},
 	// for tests only

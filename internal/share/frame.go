@@ -1,20 +1,15 @@
 package share
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/textproto"
-	"strconv"
 	"sync"
+
+	"github.com/agent-lsp/agent-lsp/internal/frame"
 )
-
-// frameMax bounds one message, as the server itself does.
-const frameMax = 64 << 20
-
-var errFrame = errors.New("the message's header can't be read")
 
 // message is what a relay needs to know of one.
 type message struct {
@@ -26,24 +21,19 @@ type message struct {
 func (m message) isRequest() bool { return m.Method != "" && len(m.ID) > 0 }
 func (m message) isAnswer() bool  { return m.Method == "" && len(m.ID) > 0 }
 
-// ReadFrame reads one message's bytes.
-func ReadFrame(r *bufio.Reader) ([]byte, error) {
-	if _, err := r.Peek(1); err != nil {
-		return nil, err // a clean end is io.EOF
+// ReadFrame reads the next message that is not too long; it is the caller's.
+// tooLong, which may be nil, hears of the others.
+func ReadFrame(r *frame.Reader, tooLong func(*frame.TooLong)) ([]byte, error) {
+	for {
+		body, _, err := r.Next(frame.Max)
+		if long := (*frame.TooLong)(nil); errors.As(err, &long) {
+			if tooLong != nil {
+				tooLong(long)
+			}
+			continue
+		}
+		return bytes.Clone(body), err
 	}
-	head, err := textproto.NewReader(r).ReadMIMEHeader()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errFrame, err)
-	}
-	n, err := strconv.Atoi(head.Get("Content-Length"))
-	if err != nil || n < 0 || n > frameMax {
-		return nil, fmt.Errorf("%w: Content-Length %q", errFrame, head.Get("Content-Length"))
-	}
-	body := make([]byte, n)
-	if _, err := io.ReadFull(r, body); err != nil {
-		return nil, fmt.Errorf("the input ends in the middle of a message: %w", io.ErrUnexpectedEOF)
-	}
-	return body, nil
 }
 
 // parse reads what a relay needs; a message that is no object is passed on as it is.

@@ -1,7 +1,6 @@
 package share
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/agent-lsp/agent-lsp/internal/frame"
 	"github.com/agent-lsp/agent-lsp/internal/text"
 )
 
@@ -34,7 +35,7 @@ type Relay struct {
 	connect Connector
 	log     func(format string, args ...any)
 	editor  *sink
-	in      *bufio.Reader
+	in      *frame.Reader
 
 	mu       sync.Mutex
 	docs     *documents
@@ -59,7 +60,7 @@ const waitingMax = 4096
 
 // NewRelay makes a relay between an editor, whose first message has been read
 // already, and the holder that connect finds. hello is that message.
-func NewRelay(in *bufio.Reader, out io.Writer, hello []byte, connect Connector, log func(string, ...any)) *Relay {
+func NewRelay(in *frame.Reader, out io.Writer, hello []byte, connect Connector, log func(string, ...any)) *Relay {
 	return &Relay{connect: connect, log: log, editor: &sink{w: out}, in: in, docs: newDocuments(), hello: parse(hello),
 		pending: map[string]string{}, asked: map[string]json.RawMessage{}}
 }
@@ -78,6 +79,7 @@ func (r *Relay) Run(ctx context.Context, first io.ReadWriteCloser) error {
 	var err error
 	select {
 	case err = <-read:
+		r.finish(ended)
 	case err = <-served:
 	case <-ctx.Done():
 	}
@@ -99,10 +101,33 @@ func (r *Relay) Run(ctx context.Context, first io.ReadWriteCloser) error {
 	return err
 }
 
+// finishWait bounds how long an editor that says nothing more still gets the
+// answers that it is owed; a holder gives them less.
+const finishWait = 3 * time.Second
+
+// finish tells the holder that the editor says nothing more, and lets it answer
+// what is under way.
+func (r *Relay) finish(ended <-chan struct{}) {
+	r.mu.Lock()
+	back, owed := r.back, len(r.pending) > 0 && !r.exited
+	r.over = true
+	r.mu.Unlock()
+	half, ok := back.(interface{ CloseWrite() error })
+	if !owed || !ok || half.CloseWrite() != nil {
+		return
+	}
+	late := time.NewTimer(finishWait)
+	defer late.Stop()
+	select {
+	case <-ended:
+	case <-late.C:
+	}
+}
+
 // readEditor passes on what the editor says.
 func (r *Relay) readEditor(ctx context.Context) error {
 	for {
-		body, err := ReadFrame(r.in)
+		body, err := ReadFrame(r.in, r.tooLong)
 		if err != nil {
 			return err
 		}
@@ -186,6 +211,17 @@ func (r *Relay) note(m message) {
 	}
 }
 
+// tooLong refuses a message of the editor, as the server itself would.
+func (r *Relay) tooLong(e *frame.TooLong) {
+	const invalidRequest = -32600 // JSON-RPC's
+	id := e.ID
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	_ = r.editor.send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":{"code":"bad_request","hint":"send less at once","retriable":false}}}`,
+		id, invalidRequest, e.Error()))
+}
+
 // refusal answers a request whose holder is gone. The same request may succeed
 // a moment later.
 func refusal(id json.RawMessage, why string) []byte {
@@ -210,8 +246,11 @@ func (r *Relay) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 		conn.Close()
 		r.lost()
 		r.mu.Lock()
-		over := r.exited || r.shut
+		finished, over := r.over, r.exited || r.shut
 		r.mu.Unlock()
+		if finished {
+			return nil
+		}
 		if over || ctx.Err() != nil {
 			<-ctx.Done() // the editor says the last word
 			return ctx.Err()
@@ -226,7 +265,7 @@ func (r *Relay) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 // begin says hello to a holder and tells it what the editor told the others.
 // The handshake's answer is read by readHolder like everything else; document
 // sync and notifications are taken in order by every server of ours.
-func (r *Relay) begin(conn io.ReadWriteCloser) (in *bufio.Reader, ok bool) {
+func (r *Relay) begin(conn io.ReadWriteCloser) (in *frame.Reader, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
@@ -251,7 +290,7 @@ func (r *Relay) begin(conn io.ReadWriteCloser) (in *bufio.Reader, ok bool) {
 	}
 	r.waiting = nil
 	r.back, r.out = conn, out
-	return bufio.NewReader(conn), true
+	return frame.NewReader(conn), true
 }
 
 // lost answers what was under way with a holder that is gone.
@@ -281,9 +320,9 @@ func (r *Relay) lost() {
 }
 
 // readHolder passes on what a holder says, until it is gone.
-func (r *Relay) readHolder(in *bufio.Reader) error {
+func (r *Relay) readHolder(in *frame.Reader) error {
 	for {
-		body, err := ReadFrame(in)
+		body, err := ReadFrame(in, nil)
 		if err != nil {
 			return err
 		}

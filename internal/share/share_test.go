@@ -1,7 +1,6 @@
 package share
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agent-lsp/agent-lsp/internal/frame"
 	"github.com/agent-lsp/agent-lsp/internal/text"
 )
 
@@ -146,9 +146,9 @@ func TestDocuments(t *testing.T) {
 // holder is the other end of a relay: it answers some requests, and dies.
 func holder(conn net.Conn, lives int) {
 	defer conn.Close()
-	in, out := bufio.NewReader(conn), &sink{w: conn}
+	in, out := frame.NewReader(conn), &sink{w: conn}
 	for n := 0; n < lives; n++ {
-		body, err := ReadFrame(in)
+		body, err := ReadFrame(in, nil)
 		if err != nil {
 			return
 		}
@@ -208,7 +208,7 @@ func TestRelayAnswersOnce(t *testing.T) {
 			return ours, nil
 		}
 		first, _ := connect(t.Context())
-		r := NewRelay(bufio.NewReader(editorIn), editorOut, []byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`), connect, func(string, ...any) {})
+		r := NewRelay(frame.NewReader(editorIn), editorOut, []byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`), connect, func(string, ...any) {})
 		ended := make(chan error, 1)
 		go func() {
 			ended <- r.Run(t.Context(), first)
@@ -219,9 +219,9 @@ func TestRelayAnswersOnce(t *testing.T) {
 		all, answered := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(all)
-			in := bufio.NewReader(fromRelay)
+			in := frame.NewReader(fromRelay)
 			for {
-				body, err := ReadFrame(in)
+				body, err := ReadFrame(in, nil)
 				if err != nil {
 					return
 				}
