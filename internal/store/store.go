@@ -19,6 +19,8 @@ var ErrNotFound = errors.New("not stored")
 // with words, never converted in place.
 const schemaVersion = 1
 
+// Tables of large rows have row ids: in a tree ordered by their keys, each comparison would
+// read a row that fills pages.
 const schema = `
 CREATE TABLE IF NOT EXISTS events (
   id      INTEGER PRIMARY KEY,
@@ -37,17 +39,17 @@ CREATE TABLE IF NOT EXISTS artifacts (
   run     TEXT NOT NULL,
   body    BLOB NOT NULL,
   PRIMARY KEY (kind, id)
-) WITHOUT ROWID;
+);
 CREATE INDEX IF NOT EXISTS artifacts_of ON artifacts (session, kind, turn);
 CREATE TABLE IF NOT EXISTS blobs (
   hash TEXT PRIMARY KEY,
   data BLOB NOT NULL
-) WITHOUT ROWID;
+);
 CREATE TABLE IF NOT EXISTS scratch (
   ref     TEXT PRIMARY KEY,
   session TEXT NOT NULL,
   data    BLOB NOT NULL
-) WITHOUT ROWID;
+);
 CREATE TABLE IF NOT EXISTS sessions (
   id      TEXT PRIMARY KEY,
   title   TEXT NOT NULL,
