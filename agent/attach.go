@@ -440,7 +440,7 @@ func (g gathered) attachedPieces(t *transcript, x *entry) []piece {
 		name := fmt.Sprintf("focus:%s@%s", a.Label, id)
 		switch {
 		case a.Missing == "" && a.Path != "":
-			text = evidenceText(snippet{rag.Item{Path: a.Path, StartLine: a.Start, EndLine: a.End}, a.Text})
+			text = evidenceText(snippet{item: rag.Item{Path: a.Path, StartLine: a.Start, EndLine: a.End}, text: a.Text})
 		case a.Missing == "":
 			text = dataBlock(a.Label, strings.TrimSuffix(a.Text, "\n"))
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agent-lsp/agent-lsp/contextplan"
@@ -59,8 +60,9 @@ const evidenceTurns = 2
 
 // snippet is a piece of evidence with its text.
 type snippet struct {
-	item rag.Item
-	text string
+	item  rag.Item
+	text  string
+	shown string // as the model sees it; "" until it is asked for: see evidenceText
 }
 
 // gathered is everything that a plan may be made from. Filling it needs I/O;
@@ -207,14 +209,24 @@ func (g gathered) evidenceOf(t *transcript, at int) []piece {
 
 // evidenceText shows a span with its line numbers, so that answers can cite them.
 func evidenceText(s snippet) string {
-	var b strings.Builder
-	for i, line := range strings.Split(strings.TrimSuffix(s.text, "\n"), "\n") {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "%6d\t%s", s.item.StartLine+i, line)
+	if s.shown != "" {
+		return s.shown
 	}
-	return dataBlock(fmt.Sprintf("%s:%d-%d", s.item.Path, s.item.StartLine, s.item.EndLine), b.String())
+	const width = 6 // of a line's number, at least
+	b := make([]byte, 0, len(s.text)+len(s.text)/2)
+	n := s.item.StartLine
+	for line := range strings.SplitSeq(strings.TrimSuffix(s.text, "\n"), "\n") {
+		if len(b) > 0 {
+			b = append(b, '\n')
+		}
+		digits := strconv.Itoa(n)
+		for range width - len(digits) {
+			b = append(b, ' ')
+		}
+		b = append(append(append(b, digits...), '\t'), line...)
+		n++
+	}
+	return dataBlock(fmt.Sprintf("%s:%d-%d", s.item.Path, s.item.StartLine, s.item.EndLine), string(b))
 }
 
 // entryPieces are the messages of the conversation. A reply and its results

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -180,6 +181,7 @@ func (t *timeline) retrieve(ctx context.Context, r run.Run) (*cycle.RetrievalDon
 	if err := t.e.storeSet(ctx, t, r, set); err != nil {
 		return nil, err
 	}
+	t.shown.found(set)
 	t.e.telemetry(t, r.TurnID, fmt.Sprintf("Searching %s files: interrogating the index", contextplan.Thousands(t.e.parts.Index.Status().Files)))
 	return &cycle.RetrievalDone{TurnID: r.TurnID, RetrievalSetID: set.RetrievalSetID, Query: text, Items: len(set.Items),
 		MS: float64(time.Since(begun).Microseconds()) / 1000, Time: t.e.now()}, nil
@@ -340,10 +342,14 @@ func (t *timeline) evidence(ctx context.Context, setID string, left int, tokens 
 		return list, nil
 	}
 	out, err := t.readEvidence(ctx, setID, kept, left, tokens)
-	if err == nil {
-		t.shown.put(kept, out)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	for i := range out {
+		out[i].shown = evidenceText(out[i])
+	}
+	t.shown.put(kept, out)
+	return out, nil
 }
 
 // readEvidence reads it from the store, or from the files, and keeps it there.
@@ -353,9 +359,11 @@ func (t *timeline) readEvidence(ctx context.Context, setID, kept string, left in
 	if err != nil {
 		return nil, storeError(err)
 	}
-	var set rag.Set
-	if err := json.Unmarshal(a.Body, &set); err != nil {
-		return nil, &Error{Code: CodeStoreUnavailable, Message: "retrieval set " + setID + " can't be read: " + err.Error()}
+	set, ok := t.shown.latest(setID)
+	if !ok {
+		if err := json.Unmarshal(a.Body, &set); err != nil {
+			return nil, &Error{Code: CodeStoreUnavailable, Message: "retrieval set " + setID + " can't be read: " + err.Error()}
+		}
 	}
 	if is, err := e.parts.Store.Get(ctx, store.KindEvidence, kept); err == nil {
 		var list []storedSnippet
@@ -379,11 +387,24 @@ func (t *timeline) readEvidence(ctx context.Context, setID, kept string, left in
 // call of a run plans with them anew. Safe for concurrent use.
 type shownEvidence struct {
 	mu   sync.Mutex
+	set  rag.Set // found last; its text is read next
 	sets map[string][]snippet
 }
 
 // shownMax is more than the sets that one plan may hold.
 const shownMax = 2 * (evidenceTurns + 1)
+
+func (s *shownEvidence) found(set rag.Set) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set = set
+}
+
+func (s *shownEvidence) latest(id string) (rag.Set, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set, s.set.RetrievalSetID == id
+}
 
 func (s *shownEvidence) get(key string) ([]snippet, bool) {
 	s.mu.Lock()
@@ -417,7 +438,7 @@ func toStored(in []snippet) []storedSnippet {
 func fromStored(in []storedSnippet) []snippet {
 	var out []snippet
 	for _, s := range in {
-		out = append(out, snippet{s.Item, s.Text})
+		out = append(out, snippet{item: s.Item, text: s.Text})
 	}
 	return out
 }
@@ -429,19 +450,38 @@ func (e *Engine) lines(path string, start, end int) (string, bool) {
 
 // linesOnce is lines for many ranges: each file is read once.
 func (e *Engine) linesOnce() func(path string, start, end int) (string, bool) {
-	files := map[string][]string{}
+	type file struct {
+		text   string
+		starts []int // of its lines, and its end
+	}
+	files := map[string]file{}
 	return func(path string, start, end int) (string, bool) {
-		all, ok := files[path]
+		f, ok := files[path]
 		if !ok {
 			if data, err := e.parts.SourceText(path); err == nil {
-				all = strings.SplitAfter(string(data), "\n")
+				f.text, f.starts = string(data), lineStarts(data)
 			}
-			files[path] = all
+			files[path] = f
 		}
-		if start < 1 || start > len(all) {
+		lines := len(f.starts) - 1
+		if start < 1 || start > lines {
 			return "", false
 		}
-		return strings.Join(all[start-1:min(end, len(all))], ""), true
+		return strings.Clone(f.text[f.starts[start-1]:f.starts[max(start-1, min(end, lines))]]), true // not the whole file for a part
+	}
+}
+
+// lineStarts is where the lines of a text begin, and its end. After a final line feed
+// there is one more line, an empty one.
+func lineStarts(text []byte) []int {
+	out := make([]int, 1, 2+bytes.Count(text, []byte{'\n'}))
+	for at := 0; ; {
+		i := bytes.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return append(out, len(text))
+		}
+		at += i + 1
+		out = append(out, at)
 	}
 }
 

@@ -67,7 +67,7 @@ func evidenceSnippets(items []rag.Item, read lineReader) []snippet {
 		}
 		seen[at] = true
 		it.ContentHash = hashOf(strings.TrimSuffix(text, "\n"))
-		out = append(out, snippet{it, text})
+		out = append(out, snippet{item: it, text: text})
 	}
 	for _, it := range items {
 		add(it)

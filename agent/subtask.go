@@ -59,7 +59,7 @@ func (e *Engine) Task(ctx context.Context, env tools.Env, title, prompt string) 
 		for _, it := range set.Items[:min(len(set.Items), subtaskEvidence)] {
 			if text, start, ok := of.t.lines(it.Path, it.StartLine, it.EndLine); ok {
 				it.StartLine = start
-				s.add(contextplan.Retrieval, model.Message{Role: model.RoleUser, Text: evidenceText(snippet{it, text})})
+				s.add(contextplan.Retrieval, model.Message{Role: model.RoleUser, Text: evidenceText(snippet{item: it, text: text})})
 			}
 		}
 	}
