@@ -11,7 +11,8 @@ import (
 // Client is one attached editor, terminal or script, as the engine sees it.
 // The notifying methods never block a run: an implementation queues, bounds
 // and coalesces (rpc does). The asking methods block until the answer, ctx's
-// end or the connection's; a client that can't do a thing returns ErrUnsupported.
+// end or the connection's; a client that can't do a thing returns ErrUnsupported,
+// and Permission ErrGone where the connection ended before the answer.
 type Client interface {
 	// Caps says what the client can do; it is constant after Attach.
 	Caps() ClientCaps

@@ -45,6 +45,7 @@ type rig struct {
 	requests []model.Request
 	state    string      // path of the store
 	restart  func()      // ends the engine; open starts the next
+	detach   func()      // takes the client away
 	small    model.Model // the model called small; nil = there is none
 	commands []UserCommand
 	skills   []Skill
@@ -125,6 +126,7 @@ func (g *rig) open(r reply) {
 	g.engine, g.store = engine, st
 	g.client = &recorder{wake: make(chan struct{}, 1)}
 	detach := engine.Attach(g.client)
+	g.detach = detach
 	closed := false
 	stop := func() {
 		if !closed {

@@ -36,6 +36,9 @@ func (e *Error) Error() string {
 	return e.Message + " (" + e.Hint + ")"
 }
 
+// ErrGone is returned by a Client that went away before it answered.
+var ErrGone = errors.New("the client has gone")
+
 // ErrUnsupported is returned by a Client for what it can't do.
 var ErrUnsupported = errors.New("the client can't do this")
 

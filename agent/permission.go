@@ -19,13 +19,15 @@ const (
 
 // question is a permission that waits for its answer. Every client that can
 // answer is asked, those that come later too; the first answer counts, and the
-// others' questions are taken back.
+// others' questions are taken back. A client that goes has answered nothing:
+// the question then waits for the next one.
 type question struct {
 	params PermissionParams
 	ctx    context.Context // its end takes the question back; the cause is what clients are told
 	got    chan PermissionResult
 	none   chan struct{} // closed when nobody is left who could answer
 	asked  int           // who could still answer; guarded by Engine.mu
+	left   bool          // one of the asked went away; guarded by Engine.mu
 }
 
 // Withdrawn is the cause with which a client's Permission is taken back: what
@@ -117,7 +119,8 @@ func (e *Engine) askClient(q *question, c Client) {
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if q.asked--; q.asked == 0 {
+		q.left = q.left || errors.Is(err, ErrGone)
+		if q.asked--; q.asked == 0 && !q.left {
 			close(q.none)
 		}
 	}()

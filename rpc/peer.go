@@ -173,10 +173,20 @@ func (p *peer) askPermission(ctx context.Context, q agent.PermissionParams) (ans
 			p.tooLate(ctx, q, func(o agent.PermissionOption) bool { return o.ID == answer.OptionID })
 		}
 	})
-	if err == nil {
-		err = decode(raw, &answer)
+	if err != nil {
+		return answer, unanswered(err)
 	}
-	return answer, err
+	return answer, decode(raw, &answer)
+}
+
+// unanswered tells a client that went away from one that answered with an error.
+func unanswered(err error) error {
+	var wire *jsonrpc2.Error
+	var said *agent.Error
+	if err == nil || errors.Is(err, agent.ErrUnsupported) || errors.As(err, &wire) || errors.As(err, &said) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", agent.ErrGone, err)
 }
 
 // askByButtons asks by a message with a button for each option.
@@ -197,7 +207,7 @@ func (p *peer) askByButtons(ctx context.Context, q agent.PermissionParams) (agen
 		}
 	})
 	if err != nil {
-		return agent.PermissionResult{}, err
+		return agent.PermissionResult{}, unanswered(err)
 	}
 	for _, o := range q.Options {
 		if item != nil && o.Name == item.Title {

@@ -2,6 +2,8 @@ package run
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/agent-lsp/agent-lsp/cycle"
 )
@@ -9,6 +11,10 @@ import (
 // OrphanText is what the model is told of a call that a crash cut off. Such a
 // call is never made again by itself.
 const OrphanText = "interrupted: the agent's process ended while this call ran; whether it took effect is not known"
+
+// UnansweredText is what the model is told of a call that still waited for the
+// person's answer: it may make it again, and they are asked again.
+const UnansweredText = "interrupted: the agent's process ended before the person answered; the call was not made"
 
 // recover takes stock after a crash: nothing that the log shows as under way
 // is. A paused run stays paused; a run that waited for its slot asks again; a
@@ -25,13 +31,9 @@ func (m *machine) recover(in Recover) {
 	began := m.s.Phase == Acting
 	if r.Paused {
 		if began {
-			for _, c := range m.openCalls() {
-				m.emit(cycle.ToolResult{CallID: c.ID, Status: cycle.ResultError, Text: OrphanText, Time: in.At})
-			}
+			m.orphan(m.openCalls(), in.At)
 		}
-		for _, c := range r.Open { // of a reply that never came whole
-			m.emit(cycle.ToolResult{CallID: c.ID, Status: cycle.ResultError, Text: OrphanText, Time: in.At})
-		}
+		m.orphan(r.Open, in.At) // of a reply that never came whole
 		switch m.s.Phase {
 		case Preparing, Calling, Backoff:
 			m.dropIteration(in.At)
@@ -39,11 +41,20 @@ func (m *machine) recover(in Recover) {
 		m.wish(AcquireSlot{RunID: r.ID})
 		return
 	}
-	for _, c := range append(m.openCalls(), r.Open...) {
-		m.emit(cycle.ToolResult{CallID: c.ID, Status: cycle.ResultError, Text: OrphanText, Time: in.At})
-	}
+	m.orphan(append(m.openCalls(), r.Open...), in.At)
 	m.emit(cycle.RunCutOff{RunID: r.ID, Time: in.At})
 	m.stop(in.At, cycle.StopInterrupted, "the agent's process ended; resume to go on")
+}
+
+// orphan ends calls that nobody makes any more.
+func (m *machine) orphan(calls []Call, at time.Time) {
+	for _, c := range calls {
+		text := OrphanText
+		if slices.Contains(m.s.Run.Asking, c.ID) {
+			text = UnansweredText
+		}
+		m.emit(cycle.ToolResult{CallID: c.ID, Status: cycle.ResultError, Text: text, Time: at})
+	}
 }
 
 // goOn opens a cycle that goes on with an interrupted run. Where another run
