@@ -50,7 +50,7 @@ export class Session implements vscode.Disposable {
 
   private active: string | undefined; // the open cycle
   private rev = 0;
-  private loading: Promise<void> | undefined;
+  private loading: { promise: Promise<void>; what: string } | undefined;
   private readonly byUri = new Map<string, Hunk[]>();
   private readonly statusEmitter = new vscode.EventEmitter<void>();
   private readonly hunksEmitter = new vscode.EventEmitter<void>();
@@ -114,25 +114,37 @@ export class Session implements vscode.Disposable {
     this.server = state;
     if (state !== "ready") {
       this.run = this.meta = this.active = undefined;
+    }
+    if (state !== "ready" && state !== "starting") { // who starts again has them still
       this.setHunks([]);
     }
     this.statusEmitter.fire();
   }
 
   /** Loads a session, by default the one that is shown or else the workspace's latest. None is no error. */
-  load(ref: { sessionId?: string; branchId?: string } = this.ref()): Promise<void> {
-    this.loading ??= this.fetch(ref).finally(() => {
-      this.loading = undefined;
-    });
-    return this.loading;
+  async load(ref: { sessionId?: string; branchId?: string } = this.ref()): Promise<void> {
+    const what = `${ref.sessionId ?? ""}/${ref.branchId ?? ""}`;
+    if (this.loading?.what !== what) {
+      const before = this.loading?.promise;
+      const mine = { what, promise: this.fetch(ref, before) };
+      this.loading = mine;
+      await mine.promise;
+      if (this.loading === mine) {
+        this.loading = undefined;
+      }
+    }
+    await this.loading?.promise;
+    await this.refresh();
   }
 
-  private async fetch(ref: { sessionId?: string; branchId?: string }): Promise<void> {
+  private async fetch(ref: { sessionId?: string; branchId?: string }, before: Promise<void> | undefined): Promise<void> {
+    await before;
     const loaded = await this.gate.request("agent/session/load", ref).catch(() => undefined);
     if (loaded) {
       this.take(loaded);
+    } else {
+      this.setHunks([]);
     }
-    await this.refresh();
   }
 
   private take(r: SessionLoaded): void {
@@ -170,7 +182,7 @@ export class Session implements vscode.Disposable {
 
   onCycle(n: CycleNotification): void {
     if (this.loading) {
-      void this.loading.then(() => this.onCycle(n));
+      void this.loading.promise.then(() => this.onCycle(n));
       return;
     }
     if (!this.id) {

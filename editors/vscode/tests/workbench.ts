@@ -14,7 +14,10 @@ const TESTENV = process.env["AGENT_LSP_TESTENV"] ?? join(ROOT, ".cache/testenv")
 const VSCODE = join(TESTENV, "vscode");
 export const SERVER = join(VSCODE, "server/out/server-main.js");
 const STEP_MS = 30_000; // for one thing to be seen
+const NEVER_MS = 10_000_000;
 const START_MS = 90_000; // for the workbench to be there
+const SAID_MAX = 30; // texts of the status bar, told of a failure
+const LOG_LINES = 60; // of the server's log, told of a failure
 const SIZE = { width: 1400, height: 900 };
 export const BIN = resolve(process.env["AGENT_LSP_BIN"] ?? join(ROOT, "bin/agent-lsp"));
 
@@ -27,6 +30,8 @@ function need(path: string): string {
   }
   return path;
 }
+
+const STATUS_ITEM = '.statusbar-item[id="agent-lsp.agent-lsp.agentLsp.status"]';
 
 const SETTINGS = {
   "workbench.startupEditor": "none",
@@ -43,6 +48,8 @@ const SETTINGS = {
   "window.restoreWindows": "none",
   "files.hotExit": "off",
   "editor.minimap.enabled": false,
+  "workbench.hover.delay": NEVER_MS, // a tooltip where the mouse happens to rest would lie over what is clicked next
+  "editor.hover.delay": NEVER_MS,
   "workbench.colorTheme": THEMES.dark,
   "workbench.preferredDarkColorTheme": THEMES.dark,
   "workbench.preferredLightColorTheme": THEMES.light,
@@ -73,6 +80,7 @@ export class Workbench {
   private port = "";
   private log = "";
   private projects = 0;
+  private readonly windows: Window[] = [];
   private readonly options: Options;
 
   constructor(options: Options = {}) {
@@ -125,7 +133,7 @@ export class Workbench {
   /** The environment that agent-lsp has in this run: where it keeps what it knows. */
   get environment(): Record<string, string> {
     const at = (dir: string) => join(this.work, dir);
-    return { HOME: at("home"), TMPDIR: at("tmp"), XDG_RUNTIME_DIR: at("tmp"), XDG_STATE_HOME: at("state"), XDG_CACHE_HOME: at("cache"), XDG_CONFIG_HOME: at("config"), ...this.options.env };
+    return { HOME: at("home"), TMPDIR: at("tmp"), XDG_RUNTIME_DIR: at("tmp"), XDG_STATE_HOME: at("state"), XDG_CACHE_HOME: at("cache"), XDG_CONFIG_HOME: at("config"), AGENT_LSP_LOG: at("agent-lsp.log"), ...this.options.env };
   }
 
   /** A new folder with files, below this run's own. */
@@ -154,9 +162,10 @@ export class Workbench {
   }
 
   async open(folder: string): Promise<Window> {
-    const page = await this.browser!.newPage();
-    const w = new Window(page, folder);
-    await page.goto(this.url(folder));
+    const w = new Window(await this.browser!.newPage(), folder);
+    this.windows.push(w);
+    await w.listen();
+    await w.page.goto(this.url(folder));
     await w.loaded();
     return w;
   }
@@ -192,21 +201,29 @@ export class Workbench {
     return this.serverPids().length;
   }
 
-  killServers(): void {
-    for (const pid of this.serverPids()) {
-      process.kill(pid, "SIGKILL");
+  /** Kills the one that runs; over when another has taken its place. */
+  async killServer(w: Window): Promise<void> {
+    const [pid, ...more] = this.serverPids();
+    if (pid === undefined || more.length > 0) {
+      throw new Error(`${more.length + (pid ? 1 : 0)} servers run, not one`);
     }
+    process.kill(pid, "SIGKILL");
+    await w.until("another server runs", () => this.serverPids().some((p) => p !== pid));
   }
 
-  /** What all windows show now, for whoever looks into a failure; FAILURES names the folder. */
+  /** What all windows show now, printed for whoever reads of a failure; FAILURES names a folder for pictures too. */
   async failed(name: string): Promise<void> {
     const dir = process.env["FAILURES"];
-    if (dir) {
-      mkdirSync(dir, { recursive: true });
-      for (const [i, page] of (this.browser?.pages() ?? []).entries()) {
-        await page.screenshot({ path: join(dir, `${name.replaceAll(/\W+/g, "-")}-${i}.png`) }).catch(() => undefined);
+    for (const [i, w] of this.windows.entries()) {
+      console.log(`-- ${name}: window ${i + 1} of ${this.windows.length}\n${await w.described().catch(String)}`);
+      if (dir) {
+        mkdirSync(dir, { recursive: true });
+        await w.page.screenshot({ path: join(dir, `${name.replaceAll(/\W+/g, "-")}-${i + 1}.png`) }).catch(() => undefined);
       }
     }
+    const log = this.environment["AGENT_LSP_LOG"]!;
+    const lines = existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n") : [];
+    console.log(`-- ${name}: ${this.servers()} of agent-lsp run; the log ends\n${lines.slice(-LOG_LINES).join("\n")}`);
   }
 
   async stop(): Promise<void> {
@@ -225,11 +242,54 @@ export class Workbench {
 export class Window {
   readonly page: Page;
   readonly folder: string;
-
+  /** all that the status bar's item has said, with what comes and goes between two looks */
+  readonly said: string[] = [];
 
   constructor(page: Page, folder: string) {
     this.page = page;
     this.folder = folder;
+  }
+
+  /** Before the first page: every text of the status bar's item is told, in order. */
+  async listen(): Promise<void> {
+    await this.page.exposeFunction("agentSays", (text: string) => this.said.push(text));
+    await this.page.addInitScript((item: string) => {
+      let last = "";
+      const look = () => {
+        const text = document.querySelector(item)?.textContent ?? "";
+        if (text !== last) {
+          last = text;
+          void (globalThis as unknown as { agentSays(text: string): void }).agentSays(text);
+        }
+      };
+      new MutationObserver(look).observe(document, { subtree: true, childList: true, characterData: true });
+    }, STATUS_ITEM);
+  }
+
+  /** What a person would look at to understand a failure. */
+  async described(): Promise<string> {
+    const parts = [`the status bar said: ${this.said.slice(-SAID_MAX).join(" | ")}`];
+    const see = async (what: string, of: string | Frame, selector: string) => {
+      const all = (typeof of === "string" ? this.page : of).locator(selector);
+      const texts = await all.evaluateAll((found) => found.filter((e) => (e as HTMLElement).offsetParent !== null).map((e) => ("value" in e ? String(e.value) : (e as HTMLElement).innerText)));
+      parts.push(`${what}: ${texts.map((t) => t.replaceAll(/\n+/g, "\n    ")).join("\n  ") || "none"}`);
+    };
+    await see("open editors", "", ".tab");
+    await see("the editor", "", ".editor-instance .view-lines");
+    await see("quick input", "", ".quick-input-widget input[type=text]");
+    await see("its rows", "", ".quick-input-widget .monaco-list-row");
+    await see("dialogs", "", ".monaco-dialog-box");
+    await see("notifications", "", ".notification-list-item");
+    for (const f of this.page.frames()) {
+      if ((await f.locator("#root").count().catch(() => 0)) > 0) {
+        await see(`view “${await f.title()}”`, f, "#root");
+        await see("  its prompt", f, "textarea");
+      }
+    }
+    const focus = await Promise.all(this.page.frames().map((f) =>
+      f.evaluate(() => (document.hasFocus() && document.activeElement?.tagName !== "IFRAME" ? `${document.title}: ${document.activeElement?.tagName}.${document.activeElement?.className}` : "")).catch(() => "")));
+    parts.push(`the focus: ${focus.filter(Boolean).join(", ") || "outside"}`);
+    return parts.join("\n");
   }
 
   async theme(theme: Theme): Promise<void> {
@@ -249,6 +309,10 @@ export class Window {
     return this.page.locator(".statusbar-item", { hasText: text });
   }
 
+  private get input(): Locator {
+    return this.page.locator(".quick-input-widget input[type=text]");
+  }
+
   /** Runs a command as a person does: by its title. */
   async command(title: string): Promise<void> {
     await this.page.keyboard.press("F1");
@@ -262,22 +326,35 @@ export class Window {
     await this.page.locator(".editor-instance .view-lines").first().waitFor();
   }
 
-  /** Types into the quick input and takes the first row that has the words. */
-  async fill(text: string, row: string): Promise<void> {
-    const input = this.page.locator(".quick-input-widget input[type=text]");
-    await input.waitFor();
-    await input.fill(text);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: row }).first().waitFor();
-    await this.page.keyboard.press("Enter");
+  /**
+   * Types into the quick input and takes the row of a name: once it is the one that Enter takes, for the rows of what stood
+   * there before are still to be seen. Over when the input took it.
+   */
+  async fill(text: string, name: string): Promise<void> {
+    await this.input.waitFor();
+    const row = this.page.locator(".quick-input-list .monaco-list-row.focused .label-name");
+    await this.until(`Enter takes the row “${name}”`, async () => {
+      if ((await this.input.inputValue()) !== text) {
+        await this.input.fill(text);
+      }
+      return (await row.allTextContents()).some((label) => label.trim() === name);
+    });
+    await this.input.press("Enter");
+    await this.until(`“${name}” is taken`, async () => !(await this.input.isVisible()) || (await this.input.inputValue()) !== text);
   }
 
   /** Answers an input box. */
   async answer(text: string): Promise<void> {
-    const input = this.page.locator(".quick-input-widget input[type=text]");
-    await input.waitFor();
-    await input.fill(text);
-    await this.page.keyboard.press("Enter");
+    await this.input.waitFor();
+    await this.input.fill(text);
+    await this.input.press("Enter");
     await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+  }
+
+  /** Puts the focus into the editor that is shown. */
+  async focusEditor(): Promise<void> {
+    await this.page.locator(".tab.active").click();
+    await this.page.locator(".editor-instance .monaco-editor.focused").first().waitFor();
   }
 
   get lenses(): Locator {
@@ -310,7 +387,7 @@ export class Window {
   async notification(text: string | RegExp): Promise<Locator> {
     const center = this.page.locator(".notifications-center.visible");
     if (!(await center.isVisible())) {
-      await this.page.locator(".statusbar-item[id='status.notifications'] a").click();
+      await this.command("Notifications: Show Notifications");
       await center.waitFor();
     }
     const row = center.locator(".notification-list-item", { hasText: text }).first();

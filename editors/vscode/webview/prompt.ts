@@ -1,4 +1,8 @@
-/** Where the person writes. A draft outlives the view; a message stays until the server has it for good. */
+/**
+ * Where the person writes. A draft outlives the view. A message leaves the prompt when it is sent, so that the next can be
+ * written at once, and comes back when the server refuses it. Enter always counts: what can't go yet goes as soon as it can.
+ */
+import type { HostState } from "../src/messages";
 import { CompletionList } from "./completion";
 import { arrows, button, h, setText } from "./dom";
 import { post, remember, remembered } from "./host";
@@ -25,15 +29,17 @@ export class Prompt {
   private chips = h("div", { class: "chips" });
   private hint = h("span", { class: "hint dim" });
   private model = button("Choose the model", () => post({ type: "command", command: "agentLsp.model" }), { class: "quiet model" }, "");
-  private sendButton = button("Send", () => void this.send(this.ways()[0]), { class: "send", title: "Send (Enter)" }, icon("send"));
+  private sendButton = button("Send", () => this.send(this.ways()[0]), { class: "send", title: "Send (Enter)" }, icon("send"));
   private menuButton = button("Other ways to send", () => this.toggleMenu(), { class: "send-menu", "aria-haspopup": "menu", "aria-expanded": false }, icon("chevron"));
   private stopButton = button("Stop", () => this.store.control("cancel"), { class: "stop", title: "Stop the run (Escape in the empty prompt)" }, icon("stop"));
   private menu = h("div", { class: "menu", role: "menu", hidden: true });
   readonly el: HTMLElement;
   private atHistory = 0;
   private draft = "";
-  private stopping: string | undefined;
-  private sending = false;
+  /** sent, and not answered yet */
+  private sent: string | undefined;
+  /** to be sent as soon as that is possible; typing on takes it back */
+  private due: Way | undefined;
 
   constructor(private readonly store: Store) {
     this.el = h("div", { class: "prompt" }, this.list.el, this.menu,
@@ -62,20 +68,35 @@ export class Prompt {
   draw(): void {
     const running = this.store.active() !== undefined;
     const [enter, other] = this.ways();
-    setText(this.hint, running ? `Enter ${enter === "steer" ? "steers" : "queues"} · Alt+Enter ${other === "steer" ? "steers" : "queues"}` : "");
+    const verb = (way: Way) => (way === "steer" ? "steers" : "queues");
+    setText(this.hint, this.due ? this.dueWords() : running ? `Enter ${verb(enter)} · Alt+Enter ${verb(other)}` : "");
     this.sendButton.title = `${NAMES[enter]} (Enter)`;
     this.sendButton.setAttribute("aria-label", NAMES[enter]);
-    this.sendButton.disabled = this.area.value.trim() === "" || this.sending || this.store.host.server !== "ready";
+    this.sendButton.disabled = this.area.value.trim() === "" || this.due !== undefined;
     this.menuButton.hidden = !running;
     this.stopButton.hidden = !running;
     setText(this.model, (this.store.activeMeta()?.model || this.store.host.status?.model || "").replace(/^.*\//, "") || "no model");
     this.area.placeholder = running ? "Steer the running work, or queue what comes next" : "Ask about this repository, or say what to change";
     this.area.setAttribute("aria-expanded", String(this.list.open));
     this.drawChips();
-    if (this.stopping !== undefined && !running) {
-      const words = this.stopping;
-      this.stopping = undefined;
-      void this.submit(words, "auto");
+    this.sendDue();
+  }
+
+  /** Why what is to be sent isn't yet. */
+  private dueWords(): string {
+    const { server } = this.store.host;
+    const why: Record<HostState["server"], string> = {
+      ready: this.due === "stop" ? "sent when the run has stopped" : "sent next", starting: "sent when the server is ready",
+      none: "sent when there is a server", untrusted: "sent when you trust this workspace", down: "sent when the server runs again",
+    };
+    return why[server];
+  }
+
+  private sendDue(): void {
+    const { due } = this;
+    if (due !== undefined && this.sent === undefined && this.store.host.server === "ready" && !(due === "stop" && this.store.active())) {
+      this.due = undefined;
+      void this.submit(this.area.value, due === "stop" ? "auto" : due);
     }
   }
 
@@ -99,38 +120,45 @@ export class Prompt {
   private set(words: string): void {
     this.area.value = words;
     this.area.setSelectionRange(words.length, words.length);
-    remember({ draft: words });
+    this.keep();
     this.draw();
   }
 
+  /** What the view's next life begins with: what is written, and what is on its way. */
+  private keep(): void {
+    remember({ draft: [this.sent ?? "", this.area.value].filter((w) => w !== "").join("\n") });
+  }
+
   private typed(): void {
-    remember({ draft: this.area.value });
+    this.due = undefined;
+    this.keep();
     void this.list.offer().then(() => this.draw());
     this.draw();
   }
 
   /** Sends what is in the prompt. */
-  async send(way: Way): Promise<void> {
-    const words = this.area.value;
-    if (words.trim() === "" || this.sending || this.store.host.server !== "ready") {
+  private send(way: Way): void {
+    if (this.area.value.trim() === "") {
       return;
     }
+    this.due = way;
     if (way === "stop" && this.store.active()) {
-      this.stopping = words; // sent when the run is over; it stays in the prompt till then
       this.store.control("cancel");
-      return;
     }
-    await this.submit(words, way === "stop" ? "auto" : way);
+    this.draw();
   }
 
   private async submit(words: string, delivery: "auto" | "steer" | "followUp"): Promise<void> {
-    this.sending = true;
+    this.sent = words;
+    this.atHistory = 0;
+    this.set("");
     const taken = await this.store.submit(words, delivery);
-    this.sending = false;
-    if (taken && this.area.value === words) {
-      this.atHistory = 0;
-      this.set("");
+    this.sent = undefined;
+    if (!taken) {
+      this.due = undefined;
+      this.set([words, this.area.value].filter((w) => w !== "").join("\n"));
     }
+    this.keep();
     this.draw();
   }
 
@@ -178,13 +206,16 @@ export class Prompt {
     const caretOnly = selectionStart === selectionEnd;
     if (e.key === "Enter" && !e.shiftKey) {
       const [enter, other] = this.ways();
-      void this.send(e.ctrlKey || e.metaKey ? "stop" : e.altKey ? other : enter);
+      this.send(e.ctrlKey || e.metaKey ? "stop" : e.altKey ? other : enter);
     } else if (e.key === "ArrowUp" && caretOnly && !value.slice(0, selectionStart).includes("\n") && (selectionStart === 0 || this.atHistory > 0 || value === "")) {
       if (!this.browse(1)) {
         return;
       }
     } else if (e.key === "ArrowDown" && caretOnly && this.atHistory > 0 && !value.slice(selectionStart).includes("\n")) {
       this.browse(-1);
+    } else if (e.key === "Escape" && this.due) {
+      this.due = undefined;
+      this.draw();
     } else if (e.key === "Escape" && value === "" && this.store.active()) {
       this.store.control("cancel");
     } else if (e.key === " " && e.ctrlKey) {
@@ -199,7 +230,7 @@ export class Prompt {
     const [enter, other] = this.ways();
     const ways: [Way, string][] = [[enter, "Enter"], [other, "Alt+Enter"], ["stop", "Ctrl+Enter"]];
     this.menu.replaceChildren(...ways.map(([way, key]) =>
-      h("button", { type: "button", role: "menuitem", class: "item", on: { click: () => { this.menu.hidden = true; void this.send(way); this.area.focus(); } } },
+      h("button", { type: "button", role: "menuitem", class: "item", on: { click: () => { this.menu.hidden = true; this.send(way); this.area.focus(); } } },
         h("span", {}, h("b", {}, NAMES[way]), h("span", { class: "dim" }, MEANING[way])), h("kbd", {}, key))));
     this.menu.hidden = !this.menu.hidden;
     this.menuButton.setAttribute("aria-expanded", String(!this.menu.hidden));

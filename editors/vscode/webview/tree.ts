@@ -65,6 +65,7 @@ export class Tree {
   draw(changes: Changes): void {
     this.scene = this.newScene();
     const model = this.store.model;
+    this.el.setAttribute("aria-busy", String(!this.store.loaded));
     if (changes.all) {
       this.rebuild();
       return;
@@ -164,6 +165,7 @@ export class Tree {
     if (!view) {
       view = this.newCycle(c);
     }
+    view.el.dataset["status"] = c.status;
     const head = this.rootRow(c, meta, open);
     view.head.replaceWith(head);
     view.head = head;

@@ -5,6 +5,7 @@ import { failure } from "../failure.ts";
 import { SCRIPTS, startModel, type Model } from "../model.ts";
 import { greeting } from "../projects.ts";
 import { Workbench, type Window } from "../workbench.ts";
+import { ask, chatOf, over } from "./story.ts";
 
 const NOTES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
 
@@ -30,30 +31,24 @@ describe("with llama-server", () => {
     await model?.stop();
   });
 
-  const ask = async (text: string) => {
-    await w.command("Agent: Ask");
-    const prompt = (await w.view("Agent")).locator("textarea");
-    await prompt.fill(text);
-    await prompt.press("Enter");
-  };
-
   it("an edit is three hunks: one accepted by the words above it, one rejected by key, the rest accepted", async () => {
     await w.file("notes.md");
-    await ask("edit notes.md: make three of its lines louder [[script:three-hunks]]");
+    const turn = await ask(w, "edit notes.md: make three of its lines louder [[script:three-hunks]]");
+    await over(turn);
     await w.status("agent ⧗ 3 hunks").waitFor();
-    const chat = await w.view("Agent");
-    await chat.getByText("All three are louder now.").first().waitFor();
+    await turn.getByText("All three are louder now.").first().waitFor();
     await w.lenses.filter({ hasText: "Accept" }).first().click();
     await w.status("agent ⧗ 2 hunks").waitFor();
-    await w.page.locator(".tab.active").click();
+    await w.focusEditor();
     await w.page.keyboard.press("Control+Home");
+    await w.status("Ln 1,").waitFor();
     await w.page.keyboard.press("Alt+j");
     await w.status("Ln 5").waitFor();
     await w.page.keyboard.press("Alt+x");
     await w.status("agent ⧗ 1 hunk").waitFor();
     await w.command("Agent: Accept All Hunks");
     await w.status("agent ○").waitFor();
-    await w.page.locator(".tab.active").click();
+    await w.focusEditor();
     await w.page.keyboard.press("Control+S");
     const want = NOTES.replace("two", "TWO").replace("eight", "EIGHT");
     await w.until("the file on disk is what was accepted", () => w.disk("notes.md") === want);
@@ -61,20 +56,23 @@ describe("with llama-server", () => {
 
   it("paused in the middle, the window reloaded, resumed, finished", async () => {
     await model.faults("always delay:60ms");
-    await ask("read it line by line [[script:many-reads]]");
-    await w.status(/agent ● [3-9]\/40/).waitFor();
+    const before = w.said.length;
+    await ask(w, "read it line by line [[script:many-reads]]");
+    await w.until("some steps are done", () => w.said.slice(before).some((s) => /agent ● [3-9]\/40/.test(s)));
     await w.command("Agent: Pause");
     await w.status("agent ⏸ paused").waitFor();
     await w.reload();
     await w.status("agent ⏸ paused").waitFor();
-    await (await w.view("Agent")).getByText("paused before step").first().waitFor();
+    const chat = await chatOf(w);
+    await chat.getByText("paused before step").first().waitFor();
     await w.command("Agent: Escalate to Another Model…");
-    await w.fill(model.name, model.name);
+    await w.fill(model.name, `local/${model.name}`);
     await model.faults("");
     await w.command("Agent: Resume");
+    const turn = chat.locator(".cycle[data-status]").nth(1);
+    await over(turn);
     await w.status("agent ○").waitFor();
-    const chat = await w.view("Agent");
-    await chat.getByText("I have read twelve lines.").first().waitFor();
-    assert.equal(await chat.getByText("interrupted").count(), 0);
+    await turn.getByText("I have read twenty-one lines.").first().waitFor();
+    assert.equal(await turn.getByText("interrupted").count(), 0);
   });
 });

@@ -9,7 +9,7 @@ import { drag, picture } from "../pictures.ts";
 import { greeting } from "../projects.ts";
 import { EXTENSION, Workbench, type Window } from "../workbench.ts";
 import { askServer } from "../lsp.ts";
-import { acceptFirst, threeHunks } from "./story.ts";
+import { acceptFirst, ask, over, threeHunks } from "./story.ts";
 
 const BROKEN_MS = 5000; // what works takes a fifth of it
 
@@ -31,13 +31,10 @@ describe("review", () => {
 
   it("answers a question with places, and the tree grows", async () => {
     await w.file("greet.go");
-    await w.command("Agent: Ask");
-    const chat = await w.view("Agent");
-    const prompt = chat.locator("textarea");
-    await prompt.fill("where is an empty name replaced?");
-    await prompt.press("Enter");
-    await chat.getByText(/context/).first().waitFor();
-    await chat.getByText(/greet\.go:1\d/).first().waitFor();
+    const turn = await ask(w, "where is an empty name replaced?", true);
+    await over(turn);
+    await turn.getByText(/context/).first().waitFor();
+    await turn.getByText(/greet\.go:1\d/).first().waitFor();
     await w.status("agent ○").waitFor();
     await drag(w, "vertical", { x: 350, y: 450 }, { x: 520, y: 450 });
     await picture(w, "chat");
@@ -57,7 +54,7 @@ describe("review", () => {
   });
 
   it("opens a hunk in place, with its deleted lines", async () => {
-    await w.page.locator(".tab.active").click();
+    await w.focusEditor();
     await w.command("Agent: Next Hunk");
     await w.status("Ln 8").waitFor();
     await w.page.keyboard.press("Alt+d");
@@ -70,8 +67,9 @@ describe("review", () => {
 
   it("accepts one by the words above it, rejects one by key, accepts the rest", async () => {
     await acceptFirst(w);
-    await w.page.locator(".tab.active").click();
+    await w.focusEditor();
     await w.page.keyboard.press("Control+End");
+    await w.status("Ln 23").waitFor();
     await w.page.keyboard.press("Shift+Alt+j"); // the last hunk
     await w.status("Ln 21").waitFor();
     await w.page.keyboard.press("Alt+x");
@@ -87,7 +85,7 @@ describe("review", () => {
   });
 
   it("undoes the rejection in one step, and then the edit", async () => {
-    await w.page.locator(".tab.active").click();
+    await w.focusEditor();
     await w.page.keyboard.press("Control+Z");
     await w.until("the rejection is undone", async () => (await w.text()).includes("return Hello(tidy(name)) + Hello(tidy(name))"));
     await w.page.keyboard.press("Control+Z");

@@ -6,7 +6,7 @@ import { failure } from "../failure.ts";
 import { drag, picture } from "../pictures.ts";
 import { greeting } from "../projects.ts";
 import { Workbench, type Window } from "../workbench.ts";
-import { threeHunks } from "./story.ts";
+import { ask, chatOf, over, threeHunks } from "./story.ts";
 
 const COMMAND_MS = 120_000; // for the project's own tests, built from nothing
 
@@ -22,16 +22,9 @@ describe("steer", () => {
   afterEach((t) => failure(bench, t));
   after(() => bench.stop());
 
-  const ask = async (text: string) => {
-    await w.command("Agent: Ask");
-    const prompt = (await w.view("Agent")).locator("textarea");
-    await prompt.fill(text);
-    await prompt.press("Enter");
-  };
-
   it("a command asks, in the view and by a notification; the card's answer counts", async () => {
     await w.file("greet.go");
-    await ask("run the tests");
+    const turn = await ask(w, "run the tests", true);
     await w.status("agent ⧗ asks you").waitFor();
     const note = await w.notification("bash wants to run: go test");
     assert.deepEqual(await buttons(note), ["Allow", "Always allow bash(go test *)", "Reject"]);
@@ -41,62 +34,55 @@ describe("steer", () => {
     await drag(w, "vertical", { x: 350, y: 450 }, { x: 520, y: 450 });
     await picture(w, "permission");
     await chat.locator(".cards button", { hasText: /no$/ }).first().click();
+    await over(turn);
     await w.status("agent ○").waitFor();
-    await chat.getByText("refused").first().waitFor();
+    await turn.getByText("refused").first().waitFor();
   });
 
   it("the notification's answer counts as well", async () => {
-    await ask("run the tests");
+    const turn = await ask(w, "run the tests");
     await w.status("agent ⧗ asks you").waitFor();
     await (await w.notification("bash wants to run: go test")).locator(".monaco-button", { hasText: /^Allow$/ }).click();
-    await w.status("agent ○").waitFor({ timeout: COMMAND_MS });
-    const chat = await w.view("Agent");
-    assert.equal(await chat.locator(".cards button").count(), 0);
+    await over(turn, "completed", COMMAND_MS);
+    await w.status("agent ○").waitFor();
+    assert.equal(await (await chatOf(w)).locator(".cards button").count(), 0);
   });
 
   it("paused, the window reloaded, resumed, finished", async () => {
-    await ask("run the tests");
+    await ask(w, "run the tests");
     await w.status("agent ⧗ asks you").waitFor();
     await w.command("Agent: Pause");
     await w.status("agent ⏸ paused").waitFor();
     await w.reload();
     await w.status("agent ⏸ paused").waitFor();
-    let chat = await w.view("Agent");
+    const chat = await chatOf(w);
     await chat.getByText("paused before step").first().waitFor();
-    assert.ok((await chat.getByText("run the tests", { exact: true }).count()) >= 3, "the turns before are there too");
+    const turns = chat.locator(".cycle[data-status]");
+    assert.deepEqual(await turns.evaluateAll((all) => all.map((t) => (t as HTMLElement).dataset["status"])), ["completed", "completed", "active"]);
     await picture(w, "paused");
     await w.command("Agent: Resume");
-    await w.until("the run has ended, or asks again", async () => {
-      const button = (await w.view("Agent")).locator(".cards button.main");
-      if (await button.isVisible()) {
-        await button.click().catch(() => undefined);
-      }
-      return w.status("agent ○").isVisible();
-    }, COMMAND_MS);
-    chat = await w.view("Agent");
-    await chat.getByText(/go test/).last().waitFor();
+    await over(turns.nth(2));
+    await w.status("agent ○").waitFor();
+    await turns.nth(2).getByText("before the person answered; the call was not made").first().waitFor(); // a window that goes answers nothing
   });
 
   it("cancel stops at once and takes the question back", async () => {
-    await ask("run the tests");
+    const turn = await ask(w, "run the tests");
     await w.status("agent ⧗ asks you").waitFor();
     await w.command("Agent: Cancel");
+    await over(turn, "interrupted");
     await w.status("agent ○").waitFor();
-    const chat = await w.view("Agent");
-    await chat.getByText("interrupted").first().waitFor();
-    assert.equal(await chat.locator(".cards button").count(), 0);
+    await turn.getByText("interrupted").first().waitFor();
+    assert.equal(await (await chatOf(w)).locator(".cards button").count(), 0);
   });
 
   it("a server that dies is started again, and the hunks are there still", async () => {
     await threeHunks(w);
-    assert.equal(bench.servers(), 1);
-    bench.killServers();
-    await w.status("agent ⧗ 3 hunks").waitFor({ state: "hidden" });
-    await w.status("agent ⧗ 3 hunks").waitFor();
-    await w.lenses.filter({ hasText: "hunk 3 of 3" }).waitFor();
-    await w.command("Agent: Reject All Hunks");
+    await bench.killServer(w);
+    await w.command("Agent: Reject All Hunks"); // at once: what the new server knows counts, not what is drawn still
+    await w.until("what the new server has is rejected", async () => /func clean\(name string\)/.test(await w.text()));
     await w.status("agent ○").waitFor();
-    assert.match(await w.text(), /func clean\(name string\)/);
+    await w.lenses.first().waitFor({ state: "detached" });
   });
 });
 

@@ -29,12 +29,18 @@ function standIn({ scene, theme, kind }) {
   window.tell = tell;
   const answers = scene.answers;
   window.answersLater = (more) => Object.assign(answers, more);
+  const held = []; // requests that a scene answers when it likes
+  window.release = (response) => tell({ type: "response", id: held.shift(), ...response });
   const take = (m) => {
     window.said.push(m);
     if (m.type === "ready") {
       scene.greeting.forEach(tell);
     } else if (m.type === "request") {
       const found = answers[m.method];
+      if (found === "held") {
+        held.push(m.id);
+        return;
+      }
       tell(found
         ? { type: "response", id: m.id, result: found.byText ? (found.byText[m.params.text] ?? { start: 0, items: [] }) : found }
         : { type: "response", id: m.id, error: { message: `no ${m.method} here`, code: "not_found" } });

@@ -125,7 +125,7 @@ export const tests = {
     assert.ok((await rest()) < 5);
   }),
 
-  "Enter sends; what was typed stays until the server has it": on(over, ".row.calls", async (page) => {
+  "Enter sends, and empties the prompt": on(over, ".row.calls", async (page) => {
     await page.fill("textarea", "why?");
     await page.press("textarea", "Enter");
     assert.deepEqual(await submitted(page), { input: "why?", delivery: "auto", source: "vscode" });
@@ -139,6 +139,39 @@ export const tests = {
     await page.press("textarea", "Enter");
     await page.waitForSelector(".line.fault:not([hidden])");
     assert.equal(await page.inputValue("textarea"), "why?");
+  }),
+
+  "Enter while the server starts counts; typing on takes it back": on(() => ({ ...over(), greeting: [state({ server: "starting" })] }), ".welcome p", async (page) => {
+    await page.fill("textarea", "why?");
+    await page.press("textarea", "Enter");
+    assert.equal(await page.innerText(".prompt .hint"), "sent when the server is ready");
+    assert.equal(await submitted(page), undefined);
+    await page.keyboard.type(" and how?");
+    assert.equal(await page.innerText(".prompt .hint"), "");
+    await page.press("textarea", "Enter");
+    await page.tell(state());
+    await page.waitForFunction(() => window.said.some((m) => m.method === "agent/submit"));
+    assert.deepEqual(await submitted(page), { input: "why? and how?", delivery: "auto", source: "vscode" });
+    assert.equal(await page.inputValue("textarea"), "");
+  }),
+
+  "who types fast loses nothing: the next message waits for the one on its way": on(() => ({ ...over(), answers: { ...over().answers, "agent/submit": "held" } }), ".row.calls", async (page) => {
+    const inputs = async () => (await page.said("request")).filter((m) => m.method === "agent/submit").map((m) => m.params.input);
+    await page.focus("textarea");
+    await page.keyboard.type("first");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("second");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    assert.deepEqual(await inputs(), ["first"]);
+    assert.equal(await page.inputValue("textarea"), "second");
+    await page.evaluate(() => window.release({ result: { sessionId: "s1", branchId: "b1", kind: "direct" } }));
+    await page.waitForFunction(() => document.querySelector("textarea").value === "");
+    assert.deepEqual(await inputs(), ["first", "second"]);
+    await page.keyboard.type("third");
+    await page.evaluate(() => window.release({ error: { message: "not now", code: "busy" } }));
+    await page.waitForSelector(".line.fault:not([hidden])");
+    assert.equal(await page.inputValue("textarea"), "second\nthird");
   }),
 
   "while it runs Enter steers and Alt+Enter queues": on(story, ".row.calls", async (page) => {
