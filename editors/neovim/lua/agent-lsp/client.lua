@@ -201,6 +201,8 @@ local function ended(s, code, signal)
   recent[#recent + 1] = now
   crashes[s.root] = recent
   if #recent > RESTARTS_MAX then
+    s.down = true
+    s:tell("status")
     M.say(("the server ended %d times within a minute (exit %d, signal %d); :AgentToggle starts it again, :checkhealth agent-lsp says more"):format(#recent, code, signal), vim.log.levels.ERROR)
     return
   end
@@ -273,7 +275,7 @@ function start(s)
     M.say("the server could not be started; :checkhealth agent-lsp", vim.log.levels.ERROR)
     return false
   end
-  s.client_id = id
+  s.client_id, s.down = id, nil
   s:tell("status")
   return true
 end

@@ -71,7 +71,7 @@ function M.lines(p, ascii)
   end
   if option(p, "reject_once") then
     keys[#keys + 1] = "[n] no"
-    keys[#keys + 1] = "[N] no, because…"
+    keys[#keys + 1] = "[N] no, because" .. g.cut
   end
   if option(p, "reject_always") then
     keys[#keys + 1] = "[D] never"

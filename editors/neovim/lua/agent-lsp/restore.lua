@@ -18,7 +18,7 @@ end
 
 ---@param r agent_lsp.RestoreResult
 local function turns_words(r)
-  return ("the conversation from before its last %s"):format(text.count(r.turns, "turn"))
+  return "the conversation from before its last " .. (r.turns == 1 and "turn" or text.count(r.turns, "turn"))
 end
 
 ---@param r agent_lsp.RestoreResult
@@ -32,15 +32,10 @@ end
 ---@param r agent_lsp.RestoreResult
 ---@param verb string
 local function words_of(r, verb)
-  local words = {}
-  for _, f in ipairs(r.restored) do
-    words[#words + 1] = verb .. " " .. file_words(f)
-  end
-  vim.list_extend(words, skipped_words(r))
-  if (r.turns or 0) > 0 then
-    words[#words + 1] = turns_words(r)
-  end
-  return #words > 0 and table.concat(words, "; ") or "nothing to put back"
+  local words = vim.tbl_map(file_words, r.restored)
+  words[#words + 1] = (r.turns or 0) > 0 and turns_words(r) or nil
+  local back = #words > 0 and ("%s %s"):format(verb, table.concat(words, ", ")) or "nothing to put back"
+  return table.concat(vim.list_extend({ back }, skipped_words(r)), "; ")
 end
 
 --- What can be put back, each with what it would change: the choices of a

@@ -12,6 +12,7 @@ local M = {}
 ---@field elapsed number seconds of the current run; 0 when idle
 ---@field iter? integer
 ---@field max? integer
+---@field down? boolean the server doesn't run and is not started again by itself
 
 ---@return integer milliseconds since 1970
 function M.now()
@@ -28,7 +29,9 @@ function M.of(session)
   local meta = session:active_meta()
   local out = { state = "idle", pending = session.pending, model = "", elapsed = 0 }
   out.model = meta and meta.model ~= "" and meta.model or session.status and session.status.model or ""
-  if not session.ready then
+  if session.down then
+    out.down = true
+  elseif not session.ready then
     out.state = "starting"
   elseif session:active_cycle() then
     local started = meta and text.epoch_ms(meta.started)
@@ -66,6 +69,8 @@ function M.words(s, no_model, ascii)
     words[#words + 1] = (s.model:gsub("^.*/", ""))
     words[#words + 1] = text.short_duration(s.elapsed * 1000)
     return table.concat(words, " ")
+  elseif s.down then
+    return "agent " .. g.warn .. " not running"
   elseif s.pending > 0 then
     return ("agent %s %s"):format(g.waiting, text.count(s.pending, "hunk"))
   elseif no_model then

@@ -18,6 +18,7 @@ T["status line"] = function()
   eq(of({}, true), "agent ⚠ no model")
   eq(of({ state = "waiting" }), "agent ⧗ asks you")
   eq(of({ state = "starting" }), "agent · starting")
+  eq(of({ down = true }), "agent ⚠ not running")
   eq(of({ pending = 3 }, false, true), "agent ? 3 hunks")
 end
 
@@ -98,7 +99,7 @@ T["what can be put back is said beforehand, each choice with what it changes"] =
   local mine = { path = "b.go", added = 0, removed = 0, skipped = "you have changed it since" }
   eq(choices({ restored = { file }, skipped = { mine }, turns = 1 }), {
     { what = "files", words = "files: greet.go (+4 −4), b.go left alone: you have changed it since" },
-    { what = "conversation", words = "the conversation from before its last 1 turn" },
+    { what = "conversation", words = "the conversation from before its last turn" },
     { what = "both", words = "both" },
   })
   eq(choices({ restored = {}, skipped = {}, turns = 2 }), { { what = "conversation", words = "the conversation from before its last 2 turns" } })
