@@ -63,6 +63,10 @@ command("AgentReview", function()
   agent().review()
 end, { desc = "List all hunks to review in the quickfix window" })
 
+command("AgentHunk", function()
+  agent().hunk()
+end, { desc = "Show both texts of the hunk under the cursor" })
+
 command("AgentPause", function()
   agent().pause()
 end, { desc = "Pause the run before its next step" })
@@ -74,6 +78,10 @@ end, { desc = "Resume the paused run" })
 command("AgentCancel", function()
   agent().cancel()
 end, { desc = "Stop the run at once" })
+
+command("AgentApprove", function()
+  agent().approve()
+end, { desc = "Carry the proposed workflow out" })
 
 command("AgentEscalate", function(c)
   agent().escalate(c.fargs[1], table.concat(c.fargs, " ", 2))

@@ -149,7 +149,7 @@ function M.new(size)
       return d.virt_lines and d.virt_lines[1][2][2] == "AgentLspDelete" and { m[2], "deleted", (d.virt_lines[1][2][1]:gsub("%%s+$", "")) }
         or d.line_hl_group and { m[2], "added", d.sign_text }
         or { m[2], d.virt_text and "hint" or "sign" }
-    end, vim.api.nvim_buf_get_extmarks(%d, require("agent-lsp.review").NS, 0, -1, { details = true }))]]):format(bufnr or 0))
+    end, vim.api.nvim_buf_get_extmarks(%d, require("agent-lsp.inline").NS, 0, -1, { details = true }))]]):format(bufnr or 0))
     return vim.tbl_filter(function(m)
       return not kind or m[2] == kind
     end, list)

@@ -42,7 +42,7 @@ local function open_source()
   local row = here()
   local label = row and row.label
   if label and label.uri then
-    require("agent-lsp.panel").open_file(vim.uri_to_fname(label.uri), label.startLine or 1)
+    require("agent-lsp.windows").open_file(vim.uri_to_fname(label.uri), label.startLine or 1)
   elseif row and row.item then
     client.say("this item has no file to open")
   end

@@ -13,7 +13,7 @@ function M.check()
   if #config.unknown > 0 then
     health.warn("setup was given names that it doesn't know: " .. table.concat(config.unknown, ", "), "see :help agent-lsp-setup")
   end
-  local missing = require("agent-lsp.review").missing_keys()
+  local missing = require("agent-lsp.inline").missing_keys()
   if #missing > 0 then
     health.warn("these keys are yours already and are left to you: " .. table.concat(missing, ", "), "name others in setup{keys = …}, or use the commands")
   else

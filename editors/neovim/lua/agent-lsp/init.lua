@@ -19,7 +19,7 @@ local function join()
   local review = require("agent-lsp.review")
   local queue = require("agent-lsp.queue")
   require("agent-lsp.highlights").setup()
-  review.setup()
+  require("agent-lsp.inline").setup()
   permission.setup()
   local said = nil
   session.listeners[#session.listeners + 1] = function(s, what)
@@ -214,7 +214,12 @@ end
 
 function M.review()
   join()
-  require("agent-lsp.review").list()
+  require("agent-lsp.review_list").open()
+end
+
+function M.hunk()
+  join()
+  require("agent-lsp.review").texts()
 end
 
 ---@param command "pause"|"resume"|"cancel"|"escalate"

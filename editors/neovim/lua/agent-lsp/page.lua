@@ -43,12 +43,12 @@ function M.open(name, rows, opts)
   M.put(buf, rows)
   local win = vim.fn.bufwinid(buf)
   if win == -1 then
-    vim.api.nvim_set_current_win(require("agent-lsp.panel").file_window())
+    vim.api.nvim_set_current_win(require("agent-lsp.windows").file_window())
     local height = math.max(8, math.min(#rows + 1, math.floor(vim.o.lines * 0.6)))
     vim.cmd("botright " .. height .. "split")
     win = vim.api.nvim_get_current_win()
     vim.api.nvim_win_set_buf(win, buf)
-    require("agent-lsp.panel").plain_window(win)
+    require("agent-lsp.windows").plain_window(win)
     vim.wo[win].winfixbuf = false
     vim.wo[win].wrap = false
     vim.wo[win].cursorline = true

@@ -1,15 +1,17 @@
---- The side panel: the step tree above, the prompt below it. It draws rows and
---- keeps the person's place; what the rows say is tree.lua's.
+--- The side panel: the step tree above, the prompt below it. What the rows say is
+--- tree.lua's, how they come into the buffer canvas.lua's, what keys do there
+--- panel_keys.lua's.
+local canvas = require("agent-lsp.canvas")
 local client = require("agent-lsp.client")
 local config = require("agent-lsp.config")
 local status = require("agent-lsp.status")
 local text = require("agent-lsp.text")
 local tree = require("agent-lsp.tree")
 local welcome = require("agent-lsp.welcome")
+local windows = require("agent-lsp.windows")
 
 local M = {}
 
-local NS = vim.api.nvim_create_namespace("agent_lsp_panel")
 local DRAW_MS = 30 -- at most one drawing in this time
 local TICK_MS = 500 -- elapsed time and the spinner, while something runs
 
@@ -114,141 +116,6 @@ local function compose(s, width)
   return rows
 end
 
---- Colours of fenced code, by the language's own parser where there is one.
-local function colour_code(first, last)
-  local row = first
-  while row <= last do
-    local code = M.rows[row].code
-    if not code or code.lang == "" then
-      row = row + 1
-    else
-      local to = row
-      while to < #M.rows and M.rows[to + 1].code and M.rows[to + 1].code.lang == code.lang do
-        to = to + 1
-      end
-      local lines = {}
-      for i = row, to do
-        lines[#lines + 1] = M.rows[i].text:sub(M.rows[i].code.col + 1)
-      end
-      local lang = vim.treesitter.language.get_lang(code.lang) or code.lang
-      local source = table.concat(lines, "\n")
-      local ok, parser = pcall(vim.treesitter.get_string_parser, source, lang)
-      local query = ok and parser and vim.treesitter.query.get(lang, "highlights")
-      if query then
-        local root = parser:parse()[1]:root()
-        for id, node in query:iter_captures(root, source) do
-          local r1, c1, r2, c2 = node:range()
-          local name = query.captures[id]
-          if name:sub(1, 1) ~= "_" and name ~= "spell" then
-            local col1 = M.rows[row + r1].code.col + c1
-            local end_row = math.min(row + r2, to)
-            pcall(vim.api.nvim_buf_set_extmark, M.buf, NS, row + r1 - 1, col1, {
-              end_row = end_row - 1,
-              end_col = M.rows[end_row].code.col + c2,
-              hl_group = "@" .. name .. "." .. lang,
-              priority = 120,
-              strict = false,
-            })
-          end
-        end
-      end
-      row = to + 1
-    end
-  end
-end
-
---- The rows from the first to the last that differ from what is drawn.
----@param rows agent_lsp.Row[]
----@return integer first, integer old_last, integer new_last
-local function changed(rows)
-  local old = M.rows
-  local first = 1
-  local function same(a, b)
-    return a == b
-      or (a.key == b.key and a.text == b.text and vim.deep_equal(a.marks, b.marks) and vim.deep_equal(a.code, b.code))
-  end
-  while first <= #old and first <= #rows and same(old[first], rows[first]) do
-    first = first + 1
-  end
-  local old_last, new_last = #old, #rows
-  while old_last >= first and new_last >= first and same(old[old_last], rows[new_last]) do
-    old_last, new_last = old_last - 1, new_last - 1
-  end
-  return first, old_last, new_last
-end
-
---- Where each window is, by row key, so that rows may come and go above it.
-local function places()
-  local out = {}
-  for _, win in ipairs(wins()) do
-    local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
-    out[win] = {
-      follows = view.lnum >= math.max(1, #M.rows),
-      view = view,
-      key = M.rows[view.lnum] and M.rows[view.lnum].key,
-      top = M.rows[view.topline] and M.rows[view.topline].key,
-    }
-  end
-  return out
-end
-
-local function restore(places_before)
-  local at = {}
-  for i, row in ipairs(M.rows) do
-    at[row.key] = i
-  end
-  for win, p in pairs(places_before) do
-    if p.follows then
-      vim.api.nvim_win_set_cursor(win, { math.max(1, #M.rows), 0 })
-      vim.api.nvim_win_call(win, function()
-        if vim.fn.line("w$") < #M.rows or vim.fn.line("w0") == #M.rows then
-          vim.cmd("normal! zb")
-        end
-      end)
-    else
-      local view = vim.tbl_extend("force", p.view, {
-        lnum = at[p.key] or math.min(p.view.lnum, math.max(1, #M.rows)),
-        topline = at[p.top] or p.view.topline,
-      })
-      vim.api.nvim_win_call(win, function()
-        vim.fn.winrestview(view)
-      end)
-    end
-  end
-end
-
----@param rows agent_lsp.Row[]
-local function put(rows)
-  local first, old_last, new_last = changed(rows)
-  local before = places()
-  if old_last < first and new_last < first then
-    M.rows = rows
-    return
-  end
-  local lines = {}
-  for i = first, new_last do
-    lines[#lines + 1] = rows[i].text
-  end
-  vim.bo[M.buf].modifiable = true
-  vim.api.nvim_buf_clear_namespace(M.buf, NS, first - 1, math.max(first, old_last))
-  vim.api.nvim_buf_set_lines(M.buf, first - 1, #M.rows == 0 and -1 or old_last, false, lines)
-  vim.bo[M.buf].modifiable = false
-  vim.bo[M.buf].modified = false
-  M.rows = rows
-  for i = first, new_last do
-    for _, m in ipairs(rows[i].marks) do
-      vim.api.nvim_buf_set_extmark(M.buf, NS, i - 1, m[1], {
-        end_col = math.min(m[2], #rows[i].text),
-        hl_group = m[3],
-        conceal = m[4] and "" or nil,
-        strict = false,
-      })
-    end
-  end
-  colour_code(first, new_last)
-  restore(before)
-end
-
 local function tick(s)
   local run = s and s:active_cycle() ~= nil and M.win() ~= nil
   if run and not ticker then
@@ -294,9 +161,9 @@ function M.draw_now()
     fold_old(s)
   end
   if s and (#s.model.cycles > 0 or #s.answers > 0) then
-    put(compose(s, width))
+    canvas.put(M, compose(s, width))
   else
-    put(welcome.rows(s, width, config.values.ascii))
+    canvas.put(M, welcome.rows(s, width, config.values.ascii))
   end
 end
 
@@ -319,7 +186,7 @@ end
 
 --- Opens or closes what the row stands for.
 ---@param row agent_lsp.Row
-local function toggle_fold(row)
+function M.toggle_fold(row)
   local key = row.data.fold
   if key then
     M.folds[key] = not row.data.open
@@ -330,7 +197,7 @@ end
 
 --- Sets every fold of the tree.
 ---@param open boolean
-local function fold_all(open)
+function M.fold_all(open)
   for _, row in ipairs(M.rows) do
     if row.data.fold and (row.data.kind ~= "root" or open) then
       M.folds[row.data.fold] = open
@@ -338,162 +205,6 @@ local function fold_all(open)
   end
   M.fold_count = (M.fold_count or 0) + 1
   M.draw_now()
-end
-
---- The window that files are shown in.
----@return integer
-function M.file_window()
-  local previous = vim.fn.win_getid(vim.fn.winnr("#"))
-  local candidates = vim.list_extend({ previous }, vim.api.nvim_tabpage_list_wins(0))
-  for _, win in ipairs(candidates) do
-    if
-      win ~= 0
-      and vim.api.nvim_win_is_valid(win)
-      and vim.bo[vim.api.nvim_win_get_buf(win)].buftype == ""
-      and vim.api.nvim_win_get_config(win).relative == ""
-    then
-      return win
-    end
-  end
-  vim.cmd(config.values.panel.side == "left" and "botright vsplit | enew" or "topleft vsplit | enew")
-  return vim.api.nvim_get_current_win()
-end
-
----@param path string absolute
----@param line integer
-function M.open_file(path, line)
-  vim.api.nvim_set_current_win(M.file_window())
-  if vim.api.nvim_buf_get_name(0) ~= path then
-    vim.cmd.edit(vim.fn.fnameescape(path))
-  end
-  local last = vim.api.nvim_buf_line_count(0)
-  vim.cmd("normal! m'")
-  vim.api.nvim_win_set_cursor(0, { math.min(line, last), 0 })
-  vim.cmd("normal! zvzz")
-end
-
---- A place "path:line" in the text under the cursor.
-local function place_under_cursor()
-  local s = client.current
-  local col = vim.api.nvim_win_get_cursor(0)[2] + 1
-  local line = vim.api.nvim_get_current_line()
-  local at = 1
-  while s do
-    local first, last, path, number = line:find("([%w_%-./]+%.?[%w_]*):(%d+)", at)
-    if not first then
-      return nil
-    end
-    if col >= first and col <= last then
-      return { path = path, line = tonumber(number) }
-    end
-    at = last + 1
-  end
-end
-
-local function absolute(path)
-  return path:sub(1, 1) == "/" and path or client.current.root .. "/" .. path
-end
-
---- <CR>: a place opens, a tip is written into the prompt, anything else folds.
-local function enter()
-  local row = M.row_here()
-  if not row then
-    return
-  end
-  local here = place_under_cursor()
-  if here and vim.uv.fs_stat(absolute(here.path)) then
-    M.open_file(absolute(here.path), here.line)
-  elseif row.data.kind == "tip" then
-    require("agent-lsp.prompt").focus(row.data.text)
-  elseif row.data.kind == "context" then
-    require("agent-lsp.context").open(row.data.plan)
-  elseif row.data.kind == "queued" then
-    require("agent-lsp.queue").edit(row.data)
-  elseif (row.data.kind == "call" or row.data.kind == "result") and row.data.place and not row.data.fold then
-    M.open_file(absolute(row.data.place.path), row.data.place.line)
-  else
-    toggle_fold(row)
-  end
-end
-
-local function keys(buf)
-  local function map(lhs, what, fn)
-    vim.keymap.set("n", lhs, fn, { buffer = buf, nowait = true, desc = "agent-lsp: " .. what })
-  end
-  local function on_row(kind, fn)
-    return function()
-      local row = M.row_here()
-      if row and row.data.kind == kind then
-        fn(row.data)
-      end
-    end
-  end
-  local agent = require("agent-lsp")
-  map("<CR>", "open or fold", enter)
-  map("za", "fold", function()
-    local row = M.row_here()
-    if row then
-      toggle_fold(row)
-    end
-  end)
-  map("zR", "open all", function()
-    fold_all(true)
-  end)
-  map("zM", "close all", function()
-    fold_all(false)
-  end)
-  map("gf", "open the file", function()
-    local row = M.row_here()
-    local place = place_under_cursor() or row and row.data.place
-    if place then
-      M.open_file(absolute(place.path), place.line)
-    end
-  end)
-  map("o", "whole result", function()
-    local row = M.row_here()
-    if row then
-      require("agent-lsp.browse").result(row.data)
-    end
-  end)
-  map("c", "context", function()
-    require("agent-lsp.context").open()
-  end)
-  map("p", "answer the question", function()
-    require("agent-lsp.permission").focus()
-  end)
-  map("P", "pause", agent.pause)
-  map("r", "resume", function()
-    local row = M.row_here()
-    agent.resume(row and row.data.kind == "standing" and row.data.run or nil)
-  end)
-  map("x", "cancel", agent.cancel)
-  map("e", "escalate", function()
-    agent.escalate()
-  end)
-  map("a", "approve the proposed workflow", on_row("workflow", function(data)
-    if data.turn then
-      agent.approve(data.turn)
-    end
-  end))
-  map("s", "send an unread steer again", on_row("steer", function(data)
-    if data.unread then
-      agent.submit(data.text)
-    end
-  end))
-  local queue = require("agent-lsp.queue")
-  for _, lhs in ipairs({ "<Del>", "dd" }) do
-    map(lhs, "remove from the queue", on_row("queued", queue.remove))
-  end
-  map("K", "move up in the queue", on_row("queued", function(data)
-    queue.move(data, -1)
-  end))
-  map("J", "move down in the queue", on_row("queued", function(data)
-    queue.move(data, 1)
-  end))
-  map("i", "go to the prompt", function()
-    require("agent-lsp.prompt").focus()
-  end)
-  map("q", "close", M.close)
 end
 
 local function create()
@@ -505,7 +216,7 @@ local function create()
   vim.bo[buf].undolevels = -1
   vim.bo[buf].modifiable = false
   vim.bo[buf].filetype = "agent-lsp"
-  keys(buf)
+  require("agent-lsp.panel_keys").set(buf)
   M.buf, M.rows, cache = buf, {}, {}
   local group = vim.api.nvim_create_augroup("agent_lsp_panel", {})
   vim.api.nvim_create_autocmd({ "WinResized", "VimResized", "BufWinEnter" }, { group = group, callback = M.draw })
@@ -518,17 +229,6 @@ local function create()
       end)
     end,
   })
-end
-
----@param win integer
-function M.plain_window(win)
-  local wo = vim.wo[win]
-  wo.number, wo.relativenumber, wo.list, wo.spell, wo.cursorline = false, false, false, false, false
-  wo.signcolumn, wo.foldcolumn, wo.colorcolumn = "no", "0", ""
-  wo.wrap, wo.linebreak, wo.breakindent = true, true, true
-  wo.winfixbuf = true
-  wo.statusline = " "
-  wo.fillchars = "eob: "
 end
 
 function M.title()
@@ -556,7 +256,7 @@ function M.open(focus)
     local win = vim.api.nvim_get_current_win()
     vim.api.nvim_win_set_buf(win, M.buf)
     vim.api.nvim_win_set_width(win, math.max(30, math.min(width, vim.o.columns - 20)))
-    M.plain_window(win)
+    windows.plain_window(win)
     vim.wo[win].winfixwidth = true
     vim.wo[win].conceallevel, vim.wo[win].concealcursor = 2, "nvic"
     vim.wo[win].winbar = "%{%v:lua.require'agent-lsp.panel'.title()%}"

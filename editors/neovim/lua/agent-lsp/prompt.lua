@@ -335,7 +335,7 @@ function M.open(tree_win)
     win = tree_win,
     height = config.values.panel.prompt_height + 1,
   })
-  require("agent-lsp.panel").plain_window(win)
+  require("agent-lsp.windows").plain_window(win)
   vim.wo[win].winfixheight = true
   vim.wo[win].winbar = "%{%v:lua.require'agent-lsp.prompt'.title()%}"
   M.layout()

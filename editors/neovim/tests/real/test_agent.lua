@@ -28,7 +28,7 @@ T["loads nothing before it is used"] = function()
   eq(child.lua_get([[vim.tbl_filter(function(m) return m:match("^agent%-lsp") end, vim.tbl_keys(package.loaded))]]), {})
   local names = {
     "Agent", "AgentToggle", "AgentAccept", "AgentReject", "AgentNext", "AgentPrev", "AgentReview", "AgentPause", "AgentResume", "AgentCancel",
-    "AgentEscalate", "AgentContext", "AgentTrace", "AgentSessions", "AgentBranches", "AgentUndoTurn", "AgentUndoReject", "AgentModel",
+    "AgentEscalate", "AgentContext", "AgentTrace", "AgentSessions", "AgentBranches", "AgentUndoTurn", "AgentUndoReject", "AgentModel", "AgentHunk", "AgentApprove",
   }
   for _, name in ipairs(names) do
     eq({ name, child.fn.exists(":" .. name) }, { name, 2 })
@@ -55,7 +55,7 @@ T["edits are hunks: one accepted by key, one rejected by command, undo, saved"] 
   child.cmd("Agent rename the function clean to tidy everywhere")
   it.pending(3)
   it.state("idle")
-  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.review').NS, 0, -1, {}) > 0")
+  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.inline').NS, 0, -1, {}) > 0")
   eq(it.lines()[8], '\treturn fmt.Sprintf("Hello, %s!", tidy(name))')
   it.sees("agent ⧗ 3 hunks")
   eq(it.marks("added")[1], { 7, "added", "+ " })
@@ -87,7 +87,7 @@ T["edits are hunks: one accepted by key, one rejected by command, undo, saved"] 
   it.wait([[vim.api.nvim_buf_get_lines(0, 20, 21, false)[1] == "\treturn Hello(clean(name)) + Hello(clean(name))"]])
   child.cmd("AgentAccept!")
   it.pending(0)
-  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.review').NS, 0, -1, {}) == 0")
+  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.inline').NS, 0, -1, {}) == 0")
   child.cmd("write")
   local want = vim.deepcopy(before)
   want[8] = '\treturn fmt.Sprintf("Hello, %s!", tidy(name))'
@@ -496,7 +496,7 @@ T["reopening shows the same tree, hunks and pause"] = function()
   child.cmd("wall")
   it.start()
   it.pending(3)
-  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.review').NS, 0, -1, {}) > 0")
+  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.inline').NS, 0, -1, {}) > 0")
   eq(#marks, 3)
   eq(it.marks("deleted", 1), marks)
   it.state("paused")

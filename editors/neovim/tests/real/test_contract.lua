@@ -202,10 +202,11 @@ T["a conflict shows both texts: in the file, in a float, in the list"] = functio
   it.state("idle")
   child.fn.cursor(8, 1)
   child.type_keys("A // mine<Esc>")
-  it.sees("clean%(name%)%).*tidy%(name%)%) // mine")
+  it.sees("clean%(name%)%).*! +return fmt.*tidy%(name%)%) // mine")
   it.sees("hunk 1 of 3 · conflict: you changed these lines too")
-  child.lua([[require("agent-lsp.review").texts()]])
-  it.sees("before the agent:.*clean%(name%).*from the agent:.*tidy%(name%)%) // mine")
+  it.wait([[require("agent-lsp.client").current:all_hunks()[1].newText:find("// mine", 1, true) ~= nil]]) -- all that was typed
+  child.cmd("AgentHunk")
+  it.sees("before the agent:.*clean%(name%).*from the agent, with your changes:.*tidy%(name%)%) // mine")
   child.cmd("AgentReview")
   eq(child.fn.getqflist()[1].text:find("^conflict") ~= nil, true)
   eq(child.fn.getqflist()[1].type, "W")
@@ -224,13 +225,13 @@ T["signs without Unicode: no view shows another character of ours"] = function()
   child.fn.cursor(8, 1)
   child.cmd("doautocmd CursorMoved")
   child.lua([[
-    local panel, review = require("agent-lsp.panel"), require("agent-lsp.review")
+    local panel, inline, list = require("agent-lsp.panel"), require("agent-lsp.inline"), require("agent-lsp.review_list")
     local said = vim.api.nvim_buf_get_lines(panel.buf, 0, -1, false)
     vim.list_extend(said, { require("agent-lsp").statusline(), panel.title(), require("agent-lsp.prompt").title() })
-    for _, m in ipairs(vim.api.nvim_buf_get_extmarks(vim.fn.bufnr("greet.go"), review.NS, 0, -1, { details = true })) do
+    for _, m in ipairs(vim.api.nvim_buf_get_extmarks(vim.fn.bufnr("greet.go"), inline.NS, 0, -1, { details = true })) do
       said[#said + 1] = vim.inspect({ m[4].sign_text, m[4].virt_text, m[4].virt_lines })
     end
-    for _, item in ipairs(review.items((require("agent-lsp.client").current:all_hunks()), true)) do
+    for _, item in ipairs(list.items((require("agent-lsp.client").current:all_hunks()), true)) do
       said[#said + 1] = item.text
     end
     for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -260,7 +261,7 @@ T["kill -9 of Neovim: tree, hunks, draft and the cut-off question are there agai
   it.start()
   it.ready()
   it.pending(3)
-  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.review').NS, 0, -1, {}) > 0")
+  it.wait("#vim.api.nvim_buf_get_extmarks(0, require('agent-lsp.inline').NS, 0, -1, {}) > 0")
   eq(it.marks("deleted", 1), marks)
   child.cmd("AgentToggle")
   it.tree_has("rename the function")
