@@ -333,7 +333,7 @@ func (e *Engine) cmdNew(ctx context.Context, _ *session, _ *timeline, arg string
 func (e *Engine) cmdCost(_ context.Context, _ *session, t *timeline, _ string) (string, error) {
 	var sum sums
 	t.view(func() { sum = t.script.sums })
-	return fmt.Sprintf("%s tokens, $%.4f in %d requests", contextplan.Thousands(sum.tokens), sum.cost, sum.requests), nil
+	return fmt.Sprintf("%s tokens, $%.4f: %s in %s", contextplan.Thousands(sum.tokens), sum.cost, counted(sum.calls, "model call"), counted(sum.requests, "request")), nil
 }
 
 // shortID is the beginning of an id, enough for a person.

@@ -648,3 +648,25 @@ func TestStateCommands(t *testing.T) {
 		t.Errorf("empty input: %v", err)
 	}
 }
+
+// What /status and /cost count is what they say: requests, state commands
+// included, and calls of models.
+func TestCounts(t *testing.T) {
+	g := newRig(t, func(n int, _ model.Request) (string, []model.Call) {
+		if n == 1 {
+			return "", []model.Call{call(1, "read", `{"path": "a.go"}`)}
+		}
+		return "done", nil
+	})
+	say := func(command string) string { return g.submit(SubmitParams{Input: command}).Response.Content }
+	if got := say("/cost"); got != "0 tokens, $0.0000: 0 model calls in 0 requests" {
+		t.Error(got)
+	}
+	g.ended(g.submit(SubmitParams{Input: "look at a.go"}).TurnID)
+	if got := say("/cost"); !strings.HasSuffix(got, ": 2 model calls in 2 requests") {
+		t.Error(got)
+	}
+	if got := say("/status"); !strings.Contains(got, "Requests Processed: 3\n") {
+		t.Error(got)
+	}
+}

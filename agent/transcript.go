@@ -38,7 +38,8 @@ func (t *transcript) ttlLeft(id string, ttl int) int {
 
 // sums is what /status and /cost show.
 type sums struct {
-	requests int
+	requests int // that were answered, state commands included
+	calls    int // of models, those of summaries and titles included
 	time     time.Duration
 	tokens   int
 	cost     float64
@@ -179,6 +180,7 @@ func (t *transcript) apply(e cycle.Event) {
 		if x := t.turnByID(e.TurnID); x != nil && e.Call > 0 { // the others are calls beside the run
 			x.usage = append(x.usage, e)
 		}
+		t.sums.calls++
 		t.sums.tokens += e.Input + e.Output
 		t.sums.cost += e.CostUSD
 	case cycle.ModelReplied:

@@ -92,7 +92,7 @@ func startEditor(t *testing.T, env []string, dir string) *editor {
 func (e *editor) kill() { _ = syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL) }
 
 // answerWithin bounds every wait for a message.
-const answerWithin = 30 * time.Second
+const answerWithin = 2 * time.Minute
 
 func (e *editor) read(out io.Reader) {
 	r := textproto.NewReader(bufio.NewReader(out))

@@ -59,9 +59,9 @@ func TestRequestsOnlyGrowOnTheWire(t *testing.T) {
 }
 
 // longTalkTurns under a window of longTalkWindow tokens, which the model's
-// server enforces: it refuses every prompt that is longer.
+// server enforces: it refuses every prompt that is longer. A hundred turns are agent.TestHundredTurns.
 const (
-	longTalkTurns  = 100
+	longTalkTurns  = 60
 	longTalkWindow = 16 << 10
 )
 
@@ -69,7 +69,7 @@ const (
 // pinned and what the person said in this turn is in every request.
 func TestLongTalkOnTheWire(t *testing.T) {
 	if testing.Short() {
-		t.Skip("100 turns")
+		t.Skip("60 turns")
 	}
 	t.Parallel()
 	scripts := llmtest.Scripts{
@@ -78,7 +78,7 @@ func TestLongTalkOnTheWire(t *testing.T) {
 			"It is so. "+strings.Repeat("The reason is in main.go, see line 3. ", 30)),
 		"sum": {Steps: []string{"- things were read in main.go\n- it is so, see main.go:3"}, WhenSystem: "[SUMMARISE]"},
 	}
-	server := llmtest.Start(t, llmtest.Options{Scripts: llmtest.DefaultScripts().With(scripts), Context: longTalkWindow, Slots: 1})
+	server := llmtest.Start(t, llmtest.Options{Scripts: llmtest.DefaultScripts().With(scripts), Context: longTalkWindow, Slots: 2})
 	proxy, address := llmtest.NewProxy(t, server.URL)
 	env := home(t)
 	for i, v := range env {
@@ -87,7 +87,7 @@ func TestLongTalkOnTheWire(t *testing.T) {
 		}
 	}
 	setting(t, env, fmt.Sprintf("[providers.work]\nbase_url = \"%s/v1\"\n[models.\"work/small\"]\ncontext_window = %d\n", address, longTalkWindow))
-	dir := writeFiles(t, map[string]string{"main.go": numbered(200), "rule.txt": "THE PINNED RULE\n"})
+	dir := writeFiles(t, map[string]string{"main.go": numbered(60), "rule.txt": "THE PINNED RULE\n"})
 	e := startEditor(t, env, dir)
 	e.hello(dir)
 	e.ready()

@@ -22,6 +22,9 @@ func askRules(add adder) {
 			it.old, it.new = lastName(in.name(m[1])), owner(in.name(m[1]))
 			it.subject = in.plain(s)
 			it.paths = append(it.paths, in.scope(s)...)
+			if bareLetter(it.old) { // "who calls A": an article would have a noun behind it
+				return true
+			}
 			return isName(it.old) && (in.quoted(m[1]) || codeLike(in.name(m[1])) || strings.Contains(m[1], "(") || callersOf.MatchString(s) || strings.Contains(m[0], "function ") || strings.Contains(m[0], "method ") || strings.Contains(m[0], "type ")) &&
 				!stop[strings.ToLower(it.old)]
 		}
@@ -54,6 +57,9 @@ func askRules(add adder) {
 }
 
 var callersOf = regexp.MustCompile(`(?i)^(?:who (?:calls|invokes)|(?:find |list |show )?(?:all )?(?:the )?callers of) \S+$`)
+
+// bareLetter says whether a name is one capital letter, but for "I".
+func bareLetter(s string) bool { return len(s) == 1 && 'A' <= s[0] && s[0] <= 'Z' && s != "I" }
 
 // name reads a nameWord: quotes off, "()" off.
 func (in input) name(s string) string {

@@ -123,11 +123,21 @@ func (t *transcript) user(text string) {
 		return
 	}
 	text = askMark.ReplaceAllString(text, "")
-	if isNarrowing(text) {
-		t.steer(text)
+	if !isNarrowing(text) {
+		t.open(text)
 		return
 	}
-	t.open(text)
+	// Messages that stand beside each other come as one: a steer that a stop
+	// left unread, then the next request, or the same one again.
+	word, rest, _ := strings.Cut(text, "\n\n")
+	if rest = strings.TrimSpace(rest); rest != "" && rest != t.request && !isNarrowing(rest) && wantsInstead(rest) {
+		t.open(rest)
+		return
+	}
+	if rest == t.request {
+		text = word
+	}
+	t.steer(text)
 }
 
 // steer adds to the request, which is thereby open again.
