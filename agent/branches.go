@@ -238,7 +238,7 @@ func (e *Engine) BranchList(ctx context.Context, p *SessionRef) (*BranchList, er
 // Runs on other branches go on.
 func (e *Engine) BranchSwitch(ctx context.Context, p *SessionRef) (*BranchList, error) {
 	if p.BranchID == "" {
-		return nil, &Error{Code: CodeBadRequest, Message: "field branchId is missing"}
+		return nil, missing("branchId")
 	}
 	s, err := e.session(ctx, p.SessionID)
 	if err != nil {

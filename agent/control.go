@@ -379,13 +379,7 @@ func trimComma(s string) string {
 // timelineOfRun finds the branch on which a run is active, or was until a crash
 // when it is to be resumed.
 func (e *Engine) timelineOfRun(runID, command string) *timeline {
-	e.mu.Lock()
-	list := make([]*timeline, 0, len(e.timelines))
-	for _, t := range e.timelines {
-		list = append(list, t)
-	}
-	e.mu.Unlock()
-	for _, t := range list {
+	for _, t := range e.opened() {
 		found := false
 		t.view(func() { found = t.state.Active() && t.state.Run.ID == runID })
 		found = found || command == commandResume && t.isInterrupted(runID)

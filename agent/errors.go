@@ -42,6 +42,11 @@ var ErrGone = errors.New("the client has gone")
 // ErrUnsupported is returned by a Client for what it can't do.
 var ErrUnsupported = errors.New("the client can't do this")
 
+// missing refuses a request without a field that it needs.
+func missing(field string) error {
+	return &Error{Code: CodeBadRequest, Message: "field " + field + " is missing"}
+}
+
 // isCode tells whether err is an Error of that code.
 func isCode(err error, c Code) bool {
 	var e *Error

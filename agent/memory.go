@@ -316,6 +316,8 @@ func (e *Engine) MemoryForget(ctx context.Context, p *MemoryForgetParams) (*Memo
 		e.memoryMu.Lock()
 		gone = slices.Clone(e.memory.notes)
 		e.memoryMu.Unlock()
+	} else if p.ID == "" {
+		return nil, missing("id")
 	} else {
 		n, err := e.note(p.ID)
 		if err != nil {

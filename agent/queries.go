@@ -79,6 +79,9 @@ func (e *Engine) Queue(ctx context.Context, p *SessionRef) (*QueueResult, error)
 
 // editQueue changes the queue on the loop, so that it can't have moved meanwhile.
 func (e *Engine) editQueue(ctx context.Context, p *QueueEditParams, change func([]cycle.Queued, int) ([]cycle.Queued, error)) (*QueueResult, error) {
+	if p.ID == "" {
+		return nil, missing("id")
+	}
 	t, err := e.timeline(ctx, p.SessionID, p.BranchID)
 	if err != nil {
 		return nil, err
@@ -204,6 +207,12 @@ func (e *Engine) pieceOf(ctx context.Context, hash string) (piece, error) {
 
 // PlanDiff compares two stored plans.
 func (e *Engine) PlanDiff(ctx context.Context, p *PlanDiffParams) (*contextplan.PlanDiff, error) {
+	if p.A == "" {
+		return nil, missing("a")
+	}
+	if p.B == "" {
+		return nil, missing("b")
+	}
 	a, err := e.record(ctx, p.A)
 	if err != nil {
 		return nil, err
@@ -323,6 +332,9 @@ func (e *Engine) previewTimeline(ctx context.Context, t *timeline, in run.Submit
 
 // Retrieval gives a stored RetrievalSet.
 func (e *Engine) Retrieval(ctx context.Context, p *RetrievalParams) (*rag.Set, error) {
+	if p.RetrievalSetID == "" {
+		return nil, missing("retrievalSetId")
+	}
 	a, err := e.parts.Store.Get(ctx, store.KindRetrieval, p.RetrievalSetID)
 	if err != nil {
 		return nil, storeError(err)
@@ -447,6 +459,9 @@ func (e *Engine) Outcome(ctx context.Context, p *TurnParams) (*OutcomeResult, er
 // Scratchpad reads archived content in pages.
 func (e *Engine) Scratchpad(ctx context.Context, p *ScratchpadParams) (*ScratchpadResult, error) {
 	const pageDefault = 32 << 10
+	if p.Ref == "" {
+		return nil, missing("ref")
+	}
 	if p.Offset < 0 || p.Limit < 0 {
 		return nil, &Error{Code: CodeBadRequest, Message: "offset and limit must not be negative"}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -69,14 +71,8 @@ func runState(s run.State, pending int) string {
 
 // runs lists the active and waiting runs of the workspace by start.
 func (e *Engine) runs() []RunInfo {
-	e.mu.Lock()
-	list := make([]*timeline, 0, len(e.timelines))
-	for _, t := range e.timelines {
-		list = append(list, t)
-	}
-	e.mu.Unlock()
 	out := []RunInfo{}
-	for _, t := range list {
+	for _, t := range e.opened() {
 		if r, ok := t.runInfo(); ok {
 			r.Position = e.position(r.RunID)
 			out = append(out, r)
@@ -87,6 +83,34 @@ func (e *Engine) runs() []RunInfo {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].RunID < out[j].RunID })
 	return out
+}
+
+// opened are the branches that were looked at so far.
+func (e *Engine) opened() []*timeline {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Collect(maps.Values(e.timelines))
+}
+
+// Busy tells whether a run goes on or waits for its slot, or is over and its
+// clients have not been told everything yet. A paused run is not busy.
+func (e *Engine) Busy(ctx context.Context) bool {
+	busy := false
+	for _, t := range e.opened() {
+		// What the loop has begun is told when it takes the next input.
+		if _, err := t.send(ctx, request{}); err != nil {
+			continue
+		}
+		t.view(func() { busy = busy || t.state.Active() && !t.state.Run.Paused || t.answers > 0 })
+	}
+	return busy
+}
+
+// answering counts the turns whose answer is on its way to the clients.
+func (t *timeline) answering(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answers += n
 }
 
 func (t *timeline) runInfo() (RunInfo, bool) {
@@ -217,6 +241,9 @@ func (e *Engine) modelsResult(ctx context.Context, name string) *ModelsResult {
 
 // ModelSet chooses a session's model.
 func (e *Engine) ModelSet(ctx context.Context, p *ModelSetParams) (*ModelsResult, error) {
+	if p.Model == "" {
+		return nil, missing("model")
+	}
 	m, err := e.parts.Models.Resolve(ctx, p.Model)
 	if err != nil {
 		return nil, noModel(err)
@@ -354,7 +381,7 @@ func (e *Engine) SessionRename(ctx context.Context, p *SessionRenameParams) (*Se
 // SessionDelete deletes a session that has no active run and no pending hunks.
 func (e *Engine) SessionDelete(ctx context.Context, p *SessionRef) (*Empty, error) {
 	if p.SessionID == "" {
-		return nil, &Error{Code: CodeBadRequest, Message: "field sessionId is missing"}
+		return nil, missing("sessionId")
 	}
 	t, err := e.timeline(ctx, p.SessionID, "")
 	if err != nil {

@@ -310,6 +310,7 @@ func (t *timeline) finish(fx run.Finish) {
 		e.bug(err)
 		return
 	}
+	t.answering(+1)
 	e.running.Add(1)
 	go func() {
 		defer e.running.Done()
@@ -322,6 +323,7 @@ func (t *timeline) finish(fx run.Finish) {
 			chunk.Type, chunk.Error = "error", res.Error
 		}
 		e.each(func(c Client) { c.Stream(chunk) })
+		t.answering(-1)
 		if res.Success { // derived things, behind the answer; Close waits for them
 			t.ingest(context.WithoutCancel(e.base), x)
 			t.nameSession(e.base, fx.Run, x)

@@ -49,6 +49,7 @@ type timeline struct {
 	subtasks    map[string]cycle.SubtaskStepped // under way, by their calls
 	guided      map[string][]Instruction        // of the current turn, by its id
 	seen        *tools.Seen                     // what the model has read, for telling it what changed since
+	answers     int                             // turns that are over and whose answer was not told yet
 
 	// Of the loop alone.
 	epochs   map[int]*epoch

@@ -43,6 +43,8 @@
 //     (TestTranscripts/owed, TestTranscripts/owed-late).
 //   - Clean: nothing but the protocol goes to stdout, and the exit code is
 //     LSP's (TestProcess).
+//   - LastWords: what the engine said before the server ends still goes out
+//     (TestLastWords).
 //   - Lists: a list is never null (TestEmptyLists).
 //   - Generated: methods_gen.go and the other faces are what the protocol
 //     says (TestGenerated in protocol/gen).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 )
@@ -49,6 +50,10 @@ type message struct {
 	// merge, on a latest message, takes what an older one with the same key
 	// still had to say.
 	merge func(older any) any
+
+	// sent, on a mark, is closed when all that was queued before is sent; a mark
+	// says nothing itself.
+	sent chan struct{}
 
 	bytes      int
 	prev, next *message
@@ -180,12 +185,28 @@ func (o *outbox) drain(ctx context.Context, conn jsonrpc2.Conn, log *slog.Logger
 			}
 			continue
 		}
+		if m.sent != nil {
+			close(m.sent)
+			continue
+		}
 		if err := send(ctx, conn, m); err != nil && ctx.Err() == nil {
 			log.Warn("a notification was not sent", "method", m.method, "error", err)
 			if conn.Err() != nil {
 				return
 			}
 		}
+	}
+}
+
+// flush waits until what is queued now is sent, but not longer than limit.
+func (o *outbox) flush(limit time.Duration) {
+	mark := &message{kept: true, sent: make(chan struct{})}
+	o.put(mark)
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-mark.sent:
+	case <-late.C:
 	}
 }
 

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"pgregory.net/rapid"
@@ -202,4 +205,45 @@ func TestSlowClient(t *testing.T) {
 			t.Errorf("the server ended: %v", err)
 		}
 	})
+}
+
+// TestLastWords ends the server's own context right after its engine has said
+// something: the client still hears all of it, and one that doesn't read holds
+// up the end for two seconds at most.
+func TestLastWords(t *testing.T) {
+	for _, reads := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			engine := newFakeEngine()
+			ctx, stop := context.WithCancel(t.Context())
+			s := New(far, Options{Open: openFake(engine)})
+			done := make(chan error, 1)
+			go func() { done <- s.Run(ctx) }()
+			in := newStream(near)
+			_, _ = io.WriteString(near, framed(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{},"initializationOptions":{"agentLsp":{"client":"t","protocolVersion":1}}}}`))
+			if _, _, err := in.readFrame(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.WriteString(near, framed(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
+			synctest.Wait()
+			const words = 100
+			for i := range words {
+				engine.client().Loop("loop:control", json.RawMessage(fmt.Sprintf(`{"request_id":"%d"}`, i)))
+			}
+			begun := time.Now()
+			stop()
+			heard := 0
+			for reads {
+				body, _, err := in.readFrame(t.Context())
+				if err != nil {
+					break
+				}
+				heard += bytes.Count(body, []byte("loop:control"))
+			}
+			if err := <-done; err != nil || reads && heard != words || time.Since(begun) > drainWait+forceWait {
+				t.Errorf("reads %v: heard %d of %d, ended after %v with %v", reads, heard, words, time.Since(begun), err)
+			}
+			_ = near.Close()
+		})
+	}
 }

@@ -20,7 +20,7 @@ const (
 	RequestsWaiting = 4096 // requests that may wait; more are refused
 	ControlsWaiting = 1024 // loop:control messages that may wait; then the reader does
 
-	drainWait = 2 * time.Second // how long requests may finish after the input's end
+	drainWait = 2 * time.Second // how long requests may finish after the input's end, and notifications may go out at ours
 	forceWait = 1 * time.Second // after which a connection that doesn't close is broken off
 	closeWait = 5 * time.Second // how long the connection and the engine may take to close
 )
@@ -106,15 +106,17 @@ func New(conn io.ReadWriteCloser, o Options) *Server {
 
 // Run serves until exit, the input's end, or ctx's. It returns nil when that
 // was a clean end: exit after shutdown, or the input's end between messages.
+// When ctx ends, the client still gets what it was told before.
 func (s *Server) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	s.ctx = ctx
+	s.ctx = serving
 	s.background(s.serveControls)
-	s.conn.Go(ctx, s.handle)
+	s.conn.Go(serving, s.handle)
 	select {
 	case <-s.exited:
 	case <-ctx.Done():
+		s.flush()
 	case <-s.stream.ended:
 		// Answers that are on their way still go out.
 		select {
@@ -128,6 +130,15 @@ func (s *Server) Run(ctx context.Context) error {
 	s.stream.owed.giveUp()
 	s.close()
 	return s.verdict()
+}
+
+// flush sends what the client was told already, if it reads.
+func (s *Server) flush() {
+	select {
+	case <-s.spoken:
+		s.peer.out.flush(drainWait)
+	default: // initialize was not answered: nothing may be sent
+	}
 }
 
 // background runs f on a goroutine that Run waits for; not at all once the

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,19 +132,15 @@ func (h *host) linger() {
 	}
 }
 
-// busy tells whether a run would be cut off. A paused one would not: who takes
-// over finds it as it is.
+// busy tells whether a run would be cut off, or its last words. A paused one
+// would not: who takes over finds it as it is.
 func (h *host) busy() bool {
 	select {
 	case <-h.opened:
+		return h.house != nil && h.house.engine.Busy(h.ctx)
 	default:
 		return false
 	}
-	if h.house == nil {
-		return false
-	}
-	status, err := h.house.engine.Status(h.ctx, &agent.SessionRef{})
-	return err == nil && slices.ContainsFunc(status.Runs, func(r agent.RunInfo) bool { return r.State == "running" || r.State == "waiting" })
 }
 
 // close ends everything: first who talks to the engine, then the engine, then
