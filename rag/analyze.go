@@ -97,11 +97,27 @@ func hashText(b []byte) uint64 {
 	return h.Sum64()
 }
 
-// analyze is pure: a file's text to what is indexed of it. The cache only saves work.
-func analyze(tc *termCache, p string, src []byte) (*entry, []chunkDoc) {
-	if tc.body == nil {
-		tc.body, tc.sym = newCounter(), newCounter()
-	}
+// analyzer turns files into what is indexed of them. What it keeps from one to the next
+// only saves work. It belongs to one goroutine.
+type analyzer struct {
+	num       termNumbers
+	body, sym counter
+}
+
+// count adds the terms of a text to a counter, n times each.
+func (a *analyzer) count(to *counter, text string, n int) {
+	eachIdent(text, func(raw string) {
+		for _, t := range a.num.of(raw) {
+			to.add(t, n)
+		}
+	})
+}
+
+func (a *analyzer) field(c *counter, name string) *termField { return c.field(name, a.num.terms) }
+
+// analyze gives a file's entry, and its chunks.
+func (a *analyzer) analyze(p string, src []byte) (*entry, []chunkDoc) {
+	a.num.begin()
 	e := &entry{path: p, size: int64(len(src)), hash: hashText(src)}
 	e.derive()
 	if isBinary(src) || len(src) > MaxFileBytes {
@@ -128,20 +144,16 @@ func analyze(tc *termCache, p string, src []byte) (*entry, []chunkDoc) {
 			if len(ln) > maxLineBytes {
 				continue
 			}
-			eachIdent(ln, func(raw string) {
-				for _, t := range tc.terms(raw) {
-					tc.body.add(t, 1)
-				}
-			})
+			a.count(&a.body, ln, 1)
 		}
-		e.starts[c], e.lens[c] = uint32(s), uint32(tc.body.total)
+		e.starts[c], e.lens[c] = uint32(s), uint32(a.body.total)
 		e.tokens += int(e.lens[c])
 		for ; nextDef < len(e.defs) && e.defs[nextDef].Start <= end; nextDef++ {
-			countName(tc, e.defs[nextDef])
+			a.countName(e.defs[nextDef])
 		}
-		docs[c] = chunkDoc{chunk: c, fields: nonEmpty(tc.body.field(fieldBody), tc.sym.field(fieldSym))}
+		docs[c] = chunkDoc{chunk: c, fields: nonEmpty(a.field(&a.body, fieldBody), a.field(&a.sym, fieldSym))}
 	}
-	docs[0].fields = append(docs[0].fields, pathFields(tc, p)...)
+	docs[0].fields = append(docs[0].fields, a.pathFields(p)...)
 	return e, docs
 }
 
@@ -155,17 +167,13 @@ func nonEmpty(fs ...*termField) []*termField {
 	return out
 }
 
-func countName(tc *termCache, d Def) {
+func (a *analyzer) countName(d Def) {
 	n := symWeightMain
 	switch d.Kind {
 	case "var", "const", "field":
 		n = symWeightMinor
 	}
-	eachIdent(d.Name, func(raw string) {
-		for _, t := range tc.terms(raw) {
-			tc.sym.add(t, n)
-		}
-	})
+	a.count(&a.sym, d.Name, n)
 }
 
 // baseName is the file's name without folders and extension.
@@ -177,16 +185,11 @@ func baseName(p string) string {
 	return base
 }
 
-func pathFields(tc *termCache, p string) []*termField {
+func (a *analyzer) pathFields(p string) []*termField {
 	dir, _ := path.Split(p)
-	base := baseName(p)
 	count := func(s, field string) *termField {
-		eachIdent(s, func(raw string) {
-			for _, t := range tc.terms(raw) {
-				tc.sym.add(t, 1)
-			}
-		})
-		return tc.sym.field(field)
+		a.count(&a.sym, s, 1)
+		return a.field(&a.sym, field)
 	}
-	return nonEmpty(count(dir, fieldDir), count(base, fieldBase))
+	return nonEmpty(count(dir, fieldDir), count(baseName(p), fieldBase))
 }

@@ -46,41 +46,56 @@ func (x *Index) bring(ctx context.Context, files []File, gone []string) error {
 			return err
 		}
 	}
+	if err := x.commitAll(ctx, todo); err != nil {
+		return err
+	}
+	if len(todo) >= manyFiles {
+		debug.FreeOSMemory() // what a large build needed is not needed again soon
+		x.background(x.ctx, func(ctx context.Context) { x.st.lex.compact(ctx) })
+	}
+	return nil
+}
+
+// commitAll commits files in batches, each while the next is put together.
+func (x *Index) commitAll(ctx context.Context, todo []File) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := x.prepare(ctx, todo)
+	full, committed := make(chan []prepared), make(chan error, 1)
+	go func() {
+		var failed error
+		for batch := range full {
+			if failed == nil {
+				if failed = x.commit(batch, nil, 0); failed != nil {
+					cancel()
+				}
+			}
+		}
+		committed <- failed
+	}()
 	var batch []prepared
 	chunks, bytes, done := 0, 0, 0
-	var failed error
 	for p := range out { // drained to the end, so that the workers end too
-		if failed != nil {
-			continue
-		}
 		batch = append(batch, p)
 		chunks += len(p.docs)
 		bytes += int(p.file.Size)
 		done++
 		if chunks >= batchChunks || bytes >= batchBytes {
-			if failed = x.commit(batch, nil, 0); failed != nil {
-				cancel()
-			}
+			full <- batch
 			batch, chunks, bytes = nil, 0, 0
 		}
 		if done%progressStep == 0 || done == len(todo) {
 			x.setStatus(func(s *Status) { s.Done = done })
 		}
 	}
-	if failed == nil {
-		failed = ctx.Err()
+	if len(batch) > 0 && ctx.Err() == nil {
+		full <- batch
 	}
-	if failed == nil && len(batch) > 0 {
-		failed = x.commit(batch, nil, 0)
+	close(full)
+	if err := <-committed; err != nil {
+		return err
 	}
-	if failed == nil && done >= manyFiles {
-		debug.FreeOSMemory() // what a large build needed is not needed again soon
-		x.background(x.ctx, func(ctx context.Context) { x.st.lex.compact(ctx) })
-	}
-	return failed
+	return ctx.Err()
 }
 
 func (x *Index) begin() {
@@ -117,10 +132,10 @@ func (x *Index) prepare(ctx context.Context, todo []File) <-chan prepared {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			var tc termCache
+			var a analyzer
 			for f := range next {
 				select {
-				case out <- x.prepareOne(&tc, f):
+				case out <- x.prepareOne(&a, f):
 				case <-ctx.Done():
 				}
 			}
@@ -130,7 +145,7 @@ func (x *Index) prepare(ctx context.Context, todo []File) <-chan prepared {
 	return out
 }
 
-func (x *Index) prepareOne(tc *termCache, f File) prepared {
+func (x *Index) prepareOne(a *analyzer, f File) prepared {
 	seq := x.seq.Add(1) // before the reading: a later reading sees no older text
 	src, err := x.src.Read(f.Path)
 	if err != nil {
@@ -141,7 +156,7 @@ func (x *Index) prepareOne(tc *termCache, f File) prepared {
 		e.seq, e.size, e.modTime = seq, f.Size, f.ModTime
 		return prepared{file: f, e: &e, same: true}
 	}
-	e, docs := analyze(tc, f.Path, src)
+	e, docs := a.analyze(f.Path, src)
 	e.seq, e.size, e.modTime = seq, f.Size, f.ModTime
 	return prepared{file: f, e: e, docs: docs}
 }

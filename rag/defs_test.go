@@ -104,8 +104,7 @@ func FuzzChunks(f *testing.F) {
 		if err := checkChunks(p, src); err != nil {
 			t.Fatal(err)
 		}
-		var tc termCache
-		e, docs := analyze(&tc, p, src)
+		e, docs := new(analyzer).analyze(p, src)
 		if len(docs) != len(e.starts) {
 			t.Fatalf("%d documents for %d chunks", len(docs), len(e.starts))
 		}
@@ -118,8 +117,7 @@ func FuzzChunks(f *testing.F) {
 }
 
 func FuzzDecodeEntry(f *testing.F) {
-	var tc termCache
-	e, _ := analyze(&tc, "a/b.go", []byte("package b\n\nfunc F() {}\n"))
+	e, _ := new(analyzer).analyze("a/b.go", []byte("package b\n\nfunc F() {}\n"))
 	f.Add(encodeEntry(nil, e))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, err := decodeEntry(b)

@@ -77,44 +77,45 @@ func (f *termField) EncodedFieldType() byte                           { return '
 func (f *termField) AnalyzedLength() int                              { return 1 } // stored with every posting; ours are in the table
 func (f *termField) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.freqs }
 
-// counter counts the terms of one field of one chunk. It is used again and again,
-// so that a chunk costs three allocations and not one for each of its terms.
+// counter counts the terms of one field of one chunk, by number. It is used again and
+// again, so that a chunk costs three allocations and not one for each of its terms.
 type counter struct {
-	n     map[string]int
-	order []string
+	n     []int // by number of the term
+	order []uint32
 	total int
 }
 
-func newCounter() *counter { return &counter{n: make(map[string]int, 512)} }
-
-func (c *counter) add(term string, n int) {
-	was := c.n[term]
-	if was == 0 {
+func (c *counter) add(term uint32, n int) {
+	for int(term) >= len(c.n) {
+		c.n = append(c.n, 0)
+	}
+	if c.n[term] == 0 {
 		c.order = append(c.order, term)
 	}
-	c.n[term] = was + n
+	c.n[term] += n
 	c.total += n
 }
 
 // field gives what was counted as a field, nil when that is nothing, and begins anew.
-func (c *counter) field(name string) *termField {
+// terms are the terms by number.
+func (c *counter) field(name string, terms []string) *termField {
 	if len(c.order) == 0 {
 		return nil
 	}
 	size := 0
 	for _, t := range c.order {
-		size += len(t)
+		size += len(terms[t])
 	}
 	text := make([]byte, 0, size)
 	slab := make([]index.TokenFreq, len(c.order))
 	f := &termField{name: name, freqs: make(index.TokenFrequencies, len(c.order))}
 	for i, t := range c.order {
-		text = append(text, t...)
-		slab[i].Term = text[len(text)-len(t) : len(text) : len(text)]
+		text = append(text, terms[t]...)
+		slab[i].Term = text[len(text)-len(terms[t]) : len(text) : len(text)]
 		slab[i].SetFrequency(c.n[t])
-		f.freqs[t] = &slab[i]
+		f.freqs[terms[t]] = &slab[i]
+		c.n[t] = 0
 	}
-	clear(c.n)
 	c.order, c.total = c.order[:0], 0
 	return f
 }

@@ -38,6 +38,7 @@ func (x *Index) scan(ctx context.Context, q Query, want, perFile int) ([]Item, e
 		terms[t.text] = t.weight
 	}
 	var tc termCache
+	var a analyzer
 	byPath := make([]float64, len(files))
 	for i, f := range files {
 		eachIdent(f.Path, func(raw string) {
@@ -71,7 +72,7 @@ func (x *Index) scan(ctx context.Context, q Query, want, perFile int) ([]Item, e
 			})
 		}
 		if len(s.tf) > 0 || s.score > 0 {
-			s.e, _ = analyze(&tc, files[i].Path, src)
+			s.e, _ = a.analyze(files[i].Path, src)
 			seen = append(seen, s)
 		}
 	}

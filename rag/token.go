@@ -99,8 +99,7 @@ func splitIdent(id string) []string {
 
 // termCache remembers the terms of identifiers. It belongs to one goroutine.
 type termCache struct {
-	m         map[string][]string
-	body, sym *counter // see analyze
+	m map[string][]string
 }
 
 // queryTerms keeps the caches of queries, which meet the same identifiers again.
