@@ -51,7 +51,10 @@ func (x *Index) bring(ctx context.Context, files []File, gone []string) error {
 	}
 	if len(todo) >= manyFiles {
 		debug.FreeOSMemory() // what a large build needed is not needed again soon
-		x.background(x.ctx, func(ctx context.Context) { x.st.lex.compact(ctx) })
+		x.background(x.ctx, func(ctx context.Context) {
+			x.st.lex.compact(ctx)
+			debug.FreeOSMemory()
+		})
 	}
 	return nil
 }
