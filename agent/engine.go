@@ -277,12 +277,16 @@ func (t *timeline) stateWorthTelling() bool {
 	return t.state.Active() && (t.state.Phase != run.Waiting || r.Paused || r.Escalation != "")
 }
 
-// tellState tells one client, who has just come, what state the run is in.
+// tellState tells one client, who has just come, what state the run is in; a
+// client whose server has died may still think that a run goes on.
 func (t *timeline) tellState(c Client) {
 	var msg map[string]any
 	t.view(func() {
-		if t.stateWorthTelling() {
+		switch {
+		case t.stateWorthTelling():
 			msg = t.stateMessage()
+		case !t.state.Active() && t.state.Interrupted != "":
+			msg = endMessage(t.state.Interrupted, "ABORT", "INTERRUPTED")
 		}
 	})
 	if msg == nil {

@@ -429,19 +429,17 @@ func (t *timeline) publishRun(before run.State, events []cycle.Event) {
 		if !ok {
 			continue
 		}
-		msg := map[string]any{"schema": 1, "run_id": before.Run.ID, "stack": []stackEntry{}}
+		event, reason := "DONE", "COMPLETED"
 		switch {
 		case cutOff:
-			msg["event"], msg["reason"] = "ABORT", "INTERRUPTED"
+			event, reason = "ABORT", "INTERRUPTED"
 		case stop.Reason == cycle.StopInterrupted && before.Run.ID != "":
-			msg["event"], msg["reason"] = "ABORT", "USER_CANCELLED"
+			event, reason = "ABORT", "USER_CANCELLED"
 		case stop.Reason == cycle.StopError:
-			msg["event"], msg["reason"] = "ABORT", "ERROR"
-		default:
-			msg["event"], msg["reason"] = "DONE", "COMPLETED"
+			event, reason = "ABORT", "ERROR"
 		}
 		t.lastLoop = ""
-		t.e.loop("loop:current", msg)
+		t.e.loop("loop:current", endMessage(before.Run.ID, event, reason))
 	}
 	if !t.state.Active() {
 		return
@@ -449,7 +447,12 @@ func (t *timeline) publishRun(before run.State, events []cycle.Event) {
 	t.e.loopIfNew(t)
 }
 
-// sendState sends the present STATE to one client, when a run is active.
+// endMessage says that a run is over.
+func endMessage(runID, event, reason string) map[string]any {
+	return map[string]any{"schema": 1, "event": event, "reason": reason, "run_id": runID, "stack": []stackEntry{}}
+}
+
+// stateMessage is the present STATE, of an active run.
 func (t *timeline) stateMessage() map[string]any {
 	return map[string]any{"schema": 1, "event": "STATE", "run_id": t.state.Run.ID,
 		"updated_at": t.e.now().UTC().Format(time.RFC3339), "stack": t.loopStack(t.state)}

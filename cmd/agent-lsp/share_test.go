@@ -185,6 +185,7 @@ func TestUnderWayWhenTheHolderDies(t *testing.T) {
 		t.Errorf("the request under way: %s", w.raw)
 	}
 	checkGone(t, "991.5")
+	b.loop(0, "the run's end", func(m loopMessage) bool { return m.RunID == s.RunID && m.Event == "ABORT" && m.Reason == "INTERRUPTED" })
 	var status struct {
 		Runs []struct {
 			RunID, State string
