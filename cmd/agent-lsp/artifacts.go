@@ -184,6 +184,7 @@ func (c diffCmd) Run(ctx context.Context, s streams) error {
 type traceCmd struct {
 	Turn    string `arg:"" optional:"" help:"A turn's id; the latest when left out."`
 	Run_    string `name:"run" help:"A run's id instead."`
+	Ref     string `help:"Print what a ref of the step tree holds instead: a long result, or what left the context."`
 	Session string `help:"The session's id; the latest when left out."`
 	JSON    bool   `name:"json" help:"Print everything as JSON, raw rounds included."`
 }
@@ -191,6 +192,9 @@ type traceCmd struct {
 // Run shows a trace.
 func (c traceCmd) Run(ctx context.Context, s streams) error {
 	return withEngine(ctx, s, options{still: true}, func(h *house) error {
+		if c.Ref != "" {
+			return printArchived(ctx, h.engine, s.out, strings.TrimPrefix(c.Ref, "ref:"))
+		}
 		t, err := h.engine.Trace(ctx, &agent.TraceParams{SessionRef: agent.SessionRef{SessionID: c.Session}, TurnID: c.Turn, RunID: c.Run_})
 		if err != nil {
 			return err
@@ -208,6 +212,22 @@ func (c traceCmd) Run(ctx context.Context, s streams) error {
 		}
 		return w.Flush()
 	})
+}
+
+// printArchived prints all that a ref holds, page by page.
+func printArchived(ctx context.Context, e *agent.Engine, w io.Writer, ref string) error {
+	for from := 0; ; {
+		page, err := e.Scratchpad(ctx, &agent.ScratchpadParams{Ref: ref, Offset: from})
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, page.Text); err != nil {
+			return err
+		}
+		if from += len(page.Text); page.Text == "" || from >= page.Total {
+			return nil
+		}
+	}
 }
 
 type sessionsCmd struct {

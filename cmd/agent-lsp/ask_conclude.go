@@ -62,6 +62,7 @@ func (a *ask) conclude() error {
 			a.print(a.pal.dim("  " + f + a.pal.sign(" · ", ", ") + meta.Model + a.pal.sign(" · ", ", ") + "session " + a.follow.session))
 		}
 	}
+	a.tellArchived(c.ID, meta)
 	a.tellRefused()
 	if a.cmd.Plan && !a.cmd.JSON {
 		if err := a.showPlan(); err != nil {
@@ -103,6 +104,18 @@ func (a *ask) verdict(status cycle.CycleStatus, fates decided) error {
 		}
 	}
 	return nil
+}
+
+// tellArchived says how what left the context is got back.
+func (a *ask) tellArchived(cycleID string, meta cycle.CycleMeta) {
+	if a.cmd.JSON || cycleID == "" {
+		return
+	}
+	for _, n := range meta.Notes {
+		if n.Ref != "" {
+			a.print(a.pal.dim("  all that left the context: agent-lsp trace --ref " + n.Ref))
+		}
+	}
 }
 
 // tellRefused says what nobody was there to permit, and how to permit it.

@@ -181,22 +181,28 @@ func (a *ask) sync() {
 	go func() {
 		r, err := a.client.Cycles(a.ctx, &agent.CyclesParams{SessionRef: ref, View: "all"})
 		a.post(func() {
-			f.syncing = false
-			late := f.late
-			f.late = nil
 			if err == nil {
 				err = f.take(r)
 			}
 			if err != nil {
+				f.syncing, f.late = false, nil
 				a.say("the step tree can't be kept up to date: " + err.Error())
 				return
 			}
-			for _, n := range late {
-				a.cycle(n)
-			}
-			a.fetchPlans()
+			a.caughtUp()
 		})
 	}()
+}
+
+// caughtUp applies the deltas that came while the whole projection was fetched.
+func (a *ask) caughtUp() {
+	f := &a.follow
+	late := f.late
+	f.syncing, f.late = false, nil
+	for _, n := range late {
+		a.cycle(n)
+	}
+	a.fetchPlans()
 }
 
 // fetchPlans asks for the context of each cycle's first model call, to show

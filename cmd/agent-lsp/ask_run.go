@@ -284,7 +284,8 @@ func (a *ask) openSession() error {
 	return a.follow.begin(r)
 }
 
-// submit sends the question. answered is true when the answer came with it.
+// submit sends the question. answered is true when the answer came with it and
+// nothing was begun by it.
 func (a *ask) submit() (answered bool, err error) {
 	p := a.message(a.question)
 	a.follow.begun = time.Now()
@@ -304,7 +305,34 @@ func (a *ask) submit() (answered bool, err error) {
 	if err == nil && !r.Response.Success {
 		err = exitError(exitFailed)
 	}
-	return true, err
+	if err != nil || a.cmd.JSON {
+		return true, err
+	}
+	begun, err := a.begunByCommand()
+	return !begun, err
+}
+
+// begunByCommand tells whether a state command began a turn, as the approval of
+// a workflow does; then that is the turn to follow.
+func (a *ask) begunByCommand() (bool, error) {
+	f := &a.follow
+	f.syncing = true // deltas wait until the whole is there
+	r, err := await(a, func(ctx context.Context) (*agent.CyclesResult, error) {
+		return a.client.Cycles(ctx, &agent.CyclesParams{SessionRef: a.ref(), View: "all"})
+	})
+	if err == nil {
+		err = f.take(r)
+	}
+	if err != nil {
+		return false, err
+	}
+	a.caughtUp()
+	c, meta, ok := f.last()
+	if !ok || meta.TurnID == "" {
+		return false, nil
+	}
+	f.sent(&agent.SubmitResult{TurnID: meta.TurnID, RunID: meta.RunID, CycleID: c.ID})
+	return true, nil
 }
 
 // message is what the person says, as the server takes it.
