@@ -204,6 +204,10 @@ func (c traceCmd) Run(ctx context.Context, s streams) error {
 		}
 		w := bufio.NewWriter(s.out)
 		fmt.Fprintf(w, "turn %s · run %s\n", t.TurnID, t.RunID)
+		for _, r := range t.Routes {
+			to := cycle.Routed{Route: r.Route, Categories: r.Categories}
+			fmt.Fprintf(w, "⇢ route  %s · %s  (%s, need %.2f, %.1f ms)\n", to.Words(), r.Reason, r.Method, r.Score, r.MS)
+		}
 		for _, call := range t.Calls {
 			fmt.Fprintf(w, "  %2d  %-9s %-10s %8d ms  %s\n", call.Round, call.Status, call.Tool, call.MS, call.Title)
 		}

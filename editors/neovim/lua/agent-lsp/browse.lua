@@ -30,6 +30,15 @@ function M.trace_rows(t, ascii)
     cancelled = { g.cancelled, "AgentLspDim" },
   }
   add({ { ("Trace of turn %s"):format(t.turnId), "AgentLspRoot" } })
+  for _, r in ipairs(t.routes or {}) do
+    local to = r.route == "TOOLS" and (#r.categories > 0 and table.concat(r.categories, ", "):upper() or "ALL") or r.route
+    add({
+      { g.route .. " ", "AgentLspGlyph" },
+      { "route  ", "AgentLspTool" },
+      { to .. g.between .. text.first_line(r.reason), "AgentLspText" },
+      { ("  %s, need %.2f, %s"):format(r.method, r.score, text.duration(r.ms)), "AgentLspDim" },
+    })
+  end
   add({})
   add({ { ("Tool calls (%d)"):format(#t.calls), "AgentLspHeading" } })
   for _, c in ipairs(t.calls) do

@@ -132,6 +132,11 @@ T["trace"] = function()
     },
     usage = { { round = 1, planId = "p", model = "builtin", estimated = 6000, input = 6120, output = 40, cacheRead = 0, cacheWrite = 0, ms = 12, firstMs = 1, costUsd = 0 } },
     rounds = {},
+    routes = {
+      { route = "CONVERSATIONAL_ONLY", categories = {}, method = "fast-path", reason = "small talk", score = 0.35, ms = 0.1 },
+      { route = "TOOLS", categories = { "read", "web" }, method = "need-tools", reason = "the model asked for tools", score = 1, ms = 0 },
+      { route = "TOOLS", categories = {}, method = "rules", reason = "all tools: it asks for work (+0.50)", score = 0.85, ms = 120 },
+    },
   })))
 end
 
