@@ -26,6 +26,16 @@ type Range struct {
 	End   Position `json:"end"`
 }
 
+// lines are the first and the last line that a range holds something of, from 1.
+// One that ends before the first character of a line doesn't hold that line.
+func (r Range) lines() (first, last int) {
+	first, last = r.Start.Line+1, r.End.Line+1
+	if r.End.Character == 0 && last > first {
+		last--
+	}
+	return first, last
+}
+
 // Attachment is something the person put beside their message.
 type Attachment struct {
 	URI   string `json:"uri"`

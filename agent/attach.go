@@ -139,7 +139,7 @@ func (t *timeline) resolve(ctx context.Context, r run.Run, id string, extra subm
 		default:
 			start, end := 0, 0
 			if a.Range != nil {
-				start, end = a.Range.Start.Line+1, a.Range.End.Line+1
+				start, end = a.Range.lines()
 			}
 			out = append(out, t.attachFile(ctx, e.relative(a.URI), start, end, "attached"))
 		}
@@ -282,11 +282,8 @@ func (t *timeline) attachSelection(ctx context.Context, f *Focus, why string) at
 	if f == nil || f.URI == "" || f.Range == nil {
 		return attached{Label: "@selection", Why: why, Missing: "nothing is selected in the editor"}
 	}
-	last := f.Range.End.Line + 1
-	if f.Range.End.Character == 0 && f.Range.End.Line > f.Range.Start.Line {
-		last-- // it ends before the first character of that line
-	}
-	return t.attachFile(ctx, e.relative(f.URI), f.Range.Start.Line+1, last, why)
+	first, last := f.Range.lines()
+	return t.attachFile(ctx, e.relative(f.URI), first, last, why)
 }
 
 // attachDiagnostics asks the editors for what their language servers report.

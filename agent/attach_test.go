@@ -230,3 +230,20 @@ func TestSkills(t *testing.T) {
 		t.Error("the skill tool is not offered")
 	}
 }
+
+// A selection of whole lines ends before the line after them.
+func TestLinesOfARange(t *testing.T) {
+	for _, x := range []struct {
+		r           Range
+		first, last int
+	}{
+		{Range{}, 1, 1},
+		{Range{Start: Position{Line: 10}, End: Position{Line: 17}}, 11, 17},
+		{Range{Start: Position{Line: 10, Character: 4}, End: Position{Line: 17, Character: 1}}, 11, 18},
+		{Range{Start: Position{Line: 3, Character: 2}, End: Position{Line: 3, Character: 9}}, 4, 4},
+	} {
+		if first, last := x.r.lines(); first != x.first || last != x.last {
+			t.Errorf("%+v: lines %d-%d, want %d-%d", x.r, first, last, x.first, x.last)
+		}
+	}
+}

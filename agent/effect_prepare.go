@@ -195,7 +195,8 @@ func (e *Engine) query(text string, extra submitExtra) rag.Query {
 		if p := e.relative(f.URI); p != "" {
 			q.Focus.Open = append(q.Focus.Open, p)
 			if f.Range != nil && f.Range.End.Line > f.Range.Start.Line {
-				q.Focus.Selection = &rag.Selection{Path: p, StartLine: f.Range.Start.Line + 1, EndLine: f.Range.End.Line + 1}
+				first, last := f.Range.lines()
+				q.Focus.Selection = &rag.Selection{Path: p, StartLine: first, EndLine: last}
 			}
 		}
 		for _, u := range f.Visible {

@@ -26,7 +26,8 @@ func (e *Engine) pinID(p *PinParams) (id, label string, err error) {
 		if p.Range == nil {
 			return "pin:" + path, path, nil
 		}
-		label = fmt.Sprintf("%s:%d-%d", path, p.Range.Start.Line+1, p.Range.End.Line+1)
+		first, last := p.Range.lines()
+		label = fmt.Sprintf("%s:%d-%d", path, first, last)
 		return "pin:" + label, label, nil
 	}
 	return "", "", &Error{Code: CodeBadRequest, Message: "nothing says what to pin", Hint: "give messageId (a message or any item of a plan) or uri"}
