@@ -36,12 +36,14 @@
 //   - RAG-7: only HEAD's ancestors count as history (TestHistoryIsOfHeadAlone), and
 //     nothing that a repository names is run (TestHistoryRunsNothingOfTheRepository).
 //   - RAG-8: no rank of the golden questions changes unseen (TestRankGolden).
+//   - RAG-9: what the past says of a word only bends what its rareness says
+//     (TestTrustIsBounded).
 //
 // # Reading order
 //
 // query.go and item.go (what goes in and out), index.go and build.go (an index's life),
 // analyze.go with token.go, lang.go, defs.go, chunk.go (a file to what is indexed of
 // it), lexical.go (the only file that knows Bleve), then search.go: parse.go, lexscore.go,
-// histscore.go, rank.go (the table of rankers and weights), graph.go, snippet.go,
-// explain.go. lookup.go, batch.go and text.go stand for themselves.
+// trust.go, histscore.go, rank.go (the table of rankers and weights), graph.go,
+// snippet.go, explain.go. lookup.go, batch.go and text.go stand for themselves.
 package rag

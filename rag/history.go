@@ -286,6 +286,21 @@ func (h *history) makeView(ids []string) *historyView {
 	return v
 }
 
+// numbers gives the number of each of the table's files, by position; -1 where the
+// history knows nothing of it.
+func (v *historyView) numbers(t *table) []int32 {
+	out := make([]int32, len(t.sorted))
+	for i, e := range t.sorted {
+		out[i] = -1
+		if v != nil {
+			if n, ok := v.number[e.path]; ok {
+				out[i] = n
+			}
+		}
+	}
+	return out
+}
+
 // fileFacts is what the history says of files whatever the query, by number.
 type fileFacts struct {
 	recent, freq, burst, length []float64

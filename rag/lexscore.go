@@ -39,7 +39,8 @@ type chunkScore struct {
 type termStat struct {
 	df      int // files
 	chunkDF int
-	idf     float64 // over files
+	trust   float64 // see trust.go
+	idf     float64 // over files, as far as it is trusted
 }
 
 // lexScorer holds the space of one query. All its numbers are 0 between two queries, and
@@ -47,6 +48,7 @@ type termStat struct {
 type lexScorer struct {
 	t       *table
 	r       *lexReader
+	trust   trust
 	base    []int     // first global number of each segment
 	tf      []float64 // by global document number, of the term at hand
 	score   []float64 // by global document number
@@ -89,17 +91,18 @@ func (s *lexScorer) end() {
 		s.score[h.n] = 0
 	}
 	clear(s.named)
-	s.touched, s.t, s.r = s.touched[:0], nil, nil
+	s.touched, s.t, s.r, s.trust = s.touched[:0], nil, nil, trust{}
 	lexScorers.Put(s)
 }
 
-func scoreLexical(t *table, r *lexReader, terms []queryTerm) (*lexScores, error) {
+func scoreLexical(t *table, r *lexReader, past trust, terms []queryTerm) (*lexScores, error) {
 	n := len(t.byID)
 	out := &lexScores{cover: make([]float64, n), code: make([]float64, n),
 		best: make([]float64, n), symDef: make([]float64, n), symKey: make([]float64, n),
 		dir: make([]float64, n), base: make([]float64, n), terms: make([]termStat, len(terms))}
 	s := lexScorers.Get().(*lexScorer)
 	s.begin(t, r)
+	s.trust = past
 	defer s.end()
 	for i, q := range terms {
 		if err := s.body(out, i, q); err != nil {
@@ -155,9 +158,11 @@ func (s *lexScorer) body(out *lexScores, i int, q queryTerm) error {
 	}
 	nFiles, nChunks := float64(len(s.t.sorted)), float64(s.t.chunks)
 	avgChunk := float64(s.t.tokens)/(nChunks+1) + 1
-	wf := q.weight * idf(nFiles, float64(len(s.files)))
-	wc := q.weight * idf(nChunks, float64(len(s.hit)))
-	out.terms[i] = termStat{len(s.files), len(s.hit), idf(nFiles, float64(len(s.files)))}
+	rare := idf(nFiles, float64(len(s.files)))
+	trust := s.trust.of(q.text, rare, s.fileT)
+	wf := q.weight * rare * trust
+	wc := q.weight * idf(nChunks, float64(len(s.hit))) * trust
+	out.terms[i] = termStat{len(s.files), len(s.hit), trust, rare * trust}
 	for _, f := range s.files {
 		out.cover[f] += wf
 		if q.whole {

@@ -17,7 +17,8 @@ type Query struct {
 	// SnippetsPerFile bounds how many spans of one file may be returned.
 	SnippetsPerFile int     `json:"snippetsPerFile,omitempty"`
 	Filters         Filters `json:"filters,omitzero"`
-	// Without switches rankers off by name; for ablation and for diagnosis.
+	// Without switches rankers off by name, and by "trust" what the past says of each
+	// word (see trust.go); for ablation and for diagnosis.
 	Without []string `json:"without,omitempty"`
 }
 

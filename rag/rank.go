@@ -88,6 +88,7 @@ type ranking struct {
 	without map[string]bool // rankers that are switched off
 	lex     *lexScores
 	view    *historyView
+	past    []int32 // each file's number in the history, by position
 	hist    *histScores
 	x       [numFeatures][]float64 // by position in t.sorted; nil where all are 0
 	first   []float64
@@ -127,7 +128,6 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 	vague := !slices.ContainsFunc(lex.terms, func(s termStat) bool { return s.df > 0 })
 	asksTests := slices.ContainsFunc(p.terms, func(q queryTerm) bool { return q.text == "test" || q.text == "spec" })
 	asksProse := slices.ContainsFunc(p.terms, func(q queryTerm) bool { return proseWords[q.text] })
-	past := k.pastNumbers()
 	for i, e := range t.sorted {
 		k.pos[e.id] = i
 		x := func(f feature, v float64) { k.set(f, i, v) }
@@ -143,7 +143,7 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 		x(featDefinition, lex.symKey[e.id])
 		x(featMention, lex.code[e.id])
 		known := false
-		if n := past[i]; n >= 0 {
+		if n := k.past[i]; n >= 0 {
 			about := &k.view.about
 			x(featKNN, k.hist.knn[n])
 			x(featField, k.hist.field[n])
@@ -173,7 +173,7 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 		k.scale(f)
 	}
 	k.firstStage()
-	k.companions(k.view, past)
+	k.companions()
 	for _, f := range []func(*lexReader) error{k.references, k.expanded, k.translated} {
 		if err := f(r); err != nil {
 			return err
@@ -184,20 +184,6 @@ func (k *ranking) fill(r *lexReader, p parsedQuery, focus Focus) error {
 
 // proseWords are those of a request that is about prose itself.
 var proseWords = words("doc readme changelog manual guid tutorial licens vendor")
-
-// pastNumbers gives each file's number in the history, by position; -1 for none.
-func (k *ranking) pastNumbers() []int32 {
-	out := make([]int32, len(k.t.sorted))
-	for i, e := range k.t.sorted {
-		out[i] = -1
-		if k.view != nil {
-			if n, ok := k.view.number[e.path]; ok && len(k.hist.knn) > 0 {
-				out[i] = n
-			}
-		}
-	}
-	return out
-}
 
 // scale divides by the best source file's value; others get no more than it.
 func (k *ranking) scale(f feature) {
@@ -302,7 +288,7 @@ func byScore(s []float64) []int {
 }
 
 // companions fills the features that look from the best files to others.
-func (k *ranking) companions(v *historyView, past []int32) {
+func (k *ranking) companions() {
 	if len(k.order) == 0 || k.first[k.order[0]] <= 0 {
 		return
 	}
@@ -322,14 +308,14 @@ func (k *ranking) companions(v *historyView, past []int32) {
 		v[side] = math.Max(v[side], k.first[i]/base)
 		stems[e.stem] = v
 	}
-	co := v.cochange(k.seed)
+	co := k.view.cochange(k.seed)
 	for i, e := range k.t.sorted {
 		side := 1
 		if e.test {
 			side = 0
 		}
 		k.set(featPair, i, stems[e.stem][side])
-		if n := past[i]; n >= 0 {
+		if n := k.past[i]; n >= 0 {
 			k.set(featCochange, i, co[n])
 		}
 	}

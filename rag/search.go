@@ -279,14 +279,20 @@ func (x *Index) rank(ctx context.Context, q Query) (*ranking, error) {
 	defer r.Close()
 	p := parseQuery(q.Text)
 	view := x.hist.current()
-	past := make(chan *histScores, 1)
-	go func() { past <- scoreHistory(view, p.terms) }() // beside the words of the files
-	lex, err := scoreLexical(t, r, p.terms)
-	hist := <-past
+	without := words(strings.Join(q.Without, " "))
+	scored := make(chan *histScores, 1)
+	go func() { scored <- scoreHistory(view, p.terms) }() // beside the words of the files
+	past := view.numbers(t)
+	var judge trust
+	if !without[trustName] {
+		judge = newTrust(t, view, past)
+	}
+	lex, err := scoreLexical(t, r, judge, p.terms)
+	hist := <-scored
 	if err != nil {
 		return nil, fmt.Errorf("search the index: %w", err)
 	}
-	k := &ranking{t: t, terms: p.terms, without: words(strings.Join(q.Without, " ")), lex: lex, view: view, hist: hist}
+	k := &ranking{t: t, terms: p.terms, without: without, lex: lex, view: view, past: past, hist: hist}
 	if err := k.fill(r, p, q.Focus); err != nil {
 		return nil, fmt.Errorf("search the index: %w", err)
 	}

@@ -58,7 +58,7 @@ func main() {
 	o.runs = strings.Split(*runs, ",")
 	if *runs == "all" {
 		o.runs = []string{"keywords", "bleve", "bm25", "ours"}
-		for _, r := range rag.Rankers() {
+		for _, r := range append(rag.Rankers(), "trust") {
 			o.runs = append(o.runs, "ours-"+r)
 		}
 	}
