@@ -61,7 +61,7 @@ func TestRequestsOnlyGrowOnTheWire(t *testing.T) {
 // longTalkTurns under a window of longTalkWindow tokens, which the model's
 // server enforces: it refuses every prompt that is longer. A hundred turns are agent.TestHundredTurns.
 const (
-	longTalkTurns  = 60
+	longTalkTurns  = 24
 	longTalkWindow = 16 << 10
 )
 
@@ -69,7 +69,7 @@ const (
 // pinned and what the person said in this turn is in every request.
 func TestLongTalkOnTheWire(t *testing.T) {
 	if testing.Short() {
-		t.Skip("60 turns")
+		t.Skip("a long talk")
 	}
 	t.Parallel()
 	scripts := llmtest.Scripts{
