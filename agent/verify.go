@@ -19,7 +19,8 @@ import (
 
 // After edits the model is told what it broke: what the editor's language
 // servers report now and did not report before, or, where no editor can say,
-// what the configured check command says.
+// what the configured check command says. Of files that are in no editor, and
+// without such a command, it is told what our own parsers find.
 
 // Limits of the feedback on edits.
 const (
@@ -37,22 +38,29 @@ const (
 // live world's: a replay takes what was told from the log.
 type checks struct {
 	mu      sync.Mutex
-	run     string         // the run that the rest is about
-	wrote   bool           // something was written since the last look
-	paths   []string       // all that the run wrote
-	editor  map[string]int // problems that were there or are told, without their places, by how often
-	command map[string]int // lines of the check's output, likewise
+	run     string                    // the run that the rest is about
+	wrote   bool                      // something was written since the last look
+	paths   []string                  // all that the run wrote
+	editor  map[string]int            // problems that were there or are told, without their places, by how often
+	command map[string]int            // lines of the check's output, likewise
+	syntax  map[string]map[string]int // by path: what our parsers find in it, likewise
 }
 
 // before looks at what is wrong already, once in a run, right before its first
-// write.
-func (c *checks) before(ctx context.Context, e *Engine, r run.Run) {
+// write; and in each file right before the first write to it.
+func (c *checks) before(ctx context.Context, e *Engine, r run.Run, writes string, files tools.Files) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.run == r.ID {
-		return
+	if c.run != r.ID {
+		c.begin(ctx, e, r)
 	}
-	c.run, c.wrote, c.paths, c.command = r.ID, false, nil, nil
+	if p := path.Clean(e.relative(writes)); c.syntax[p] == nil {
+		c.syntax[p] = tally(syntaxOf(ctx, files, p))
+	}
+}
+
+func (c *checks) begin(ctx context.Context, e *Engine, r run.Run) {
+	c.run, c.wrote, c.paths, c.command, c.syntax = r.ID, false, nil, nil, map[string]map[string]int{}
 	found, answered := e.problems(ctx, nil)
 	c.editor = tally(found)
 	if !answered {
@@ -63,11 +71,12 @@ func (c *checks) before(ctx context.Context, e *Engine, r run.Run) {
 }
 
 // after notes a write.
-func (c *checks) after(paths []string) {
+func (c *checks) after(e *Engine, paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wrote = true
 	for _, p := range paths {
+		p = path.Clean(e.relative(p))
 		if !slices.Contains(c.paths, p) {
 			c.paths = append(c.paths, p)
 		}
@@ -77,7 +86,7 @@ func (c *checks) after(paths []string) {
 // feedback is what is wrong now and was not before, in words; "" for nothing.
 // It waits a little after a write, for language servers take their time; what
 // they report later still is told before the run's next call.
-func (c *checks) feedback(ctx context.Context, e *Engine, r run.Run) string {
+func (c *checks) feedback(ctx context.Context, e *Engine, r run.Run, files tools.Files) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.run != r.ID || len(c.paths) == 0 {
@@ -90,6 +99,9 @@ func (c *checks) feedback(ctx context.Context, e *Engine, r run.Run) string {
 		if !wrote {
 			return ""
 		}
+		if e.settings().Check == "" || e.parts.Shell == nil {
+			return c.parsed(ctx, files, nil)
+		}
 		return c.checked(ctx, e)
 	}
 	for until := time.Now().Add(checkSettle); wrote && len(fresh(found, c.editor)) == 0 && time.Now().Before(until); {
@@ -100,7 +112,41 @@ func (c *checks) feedback(ctx context.Context, e *Engine, r run.Run) string {
 	}
 	said := fresh(found, c.editor)
 	c.editor = tally(found)
-	return problemWords(said)
+	return joinLines(problemWords("the editor reports", said), c.parsed(ctx, files, e.parts.Edits.OpenDocs()))
+}
+
+// parsed is what our own parsers find in the files that were written, but for
+// those that an editor reports on.
+func (c *checks) parsed(ctx context.Context, files tools.Files, reported []string) string {
+	var said []tools.Diagnostic
+	for _, p := range c.paths {
+		if slices.Contains(reported, p) {
+			continue
+		}
+		found := syntaxOf(ctx, files, p)
+		if len(c.syntax[p]) == 0 { // else it was broken before, and what a parser makes of the rest is a guess
+			said = append(said, found...)
+		}
+		c.syntax[p] = tally(found)
+	}
+	return problemWords("a check of the syntax finds", said)
+}
+
+func joinLines(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}
+
+// syntaxOf checks one file; one that can't be read has nothing to find.
+func syntaxOf(ctx context.Context, files tools.Files, p string) []tools.Diagnostic {
+	f, err := files.Read(ctx, p)
+	if err != nil {
+		return nil
+	}
+	found, _ := tools.Syntax(p, f.Data)
+	return found
 }
 
 func (c *checks) checked(ctx context.Context, e *Engine) string {
@@ -124,8 +170,8 @@ func (c *checks) checked(ctx context.Context, e *Engine) string {
 	return fmt.Sprintf("After these edits the check %q says what it did not say before:\n%s", e.settings().Check, dataBlock("the check's output", firstLines(said)))
 }
 
-// problemWords lists problems for the model.
-func problemWords(said []tools.Diagnostic) string {
+// problemWords lists problems for the model, and says who found them.
+func problemWords(who string, said []tools.Diagnostic) string {
 	if len(said) == 0 {
 		return ""
 	}
@@ -137,7 +183,7 @@ func problemWords(said []tools.Diagnostic) string {
 		}
 		lines = append(lines, clipLine(l))
 	}
-	return fmt.Sprintf("After these edits the editor reports %s that it did not report before:\n%s", counted(len(said), "problem"), dataBlock("problems", firstLines(lines)))
+	return fmt.Sprintf("After these edits %s %s that it did not report before:\n%s", who, counted(len(said), "problem"), dataBlock("problems", firstLines(lines)))
 }
 
 func firstLines(list []string) string {

@@ -138,6 +138,43 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
+// TestSyntaxFeedback: where neither an editor nor a check command says anything,
+// our own parsers do: what is new, once, and nothing that was there before.
+func TestSyntaxFeedback(t *testing.T) {
+	g := newRig(t, func(n int, req model.Request) (string, []model.Call) {
+		write := func(p, s string) []model.Call {
+			args, _ := json.Marshal(map[string]string{"path": p, "content": s})
+			return []model.Call{call(n, "write", string(args))}
+		}
+		switch n {
+		case 1:
+			return "", []model.Call{call(1, "read", `{"path":"a.go"}`), call(9, "read", `{"path":"b.go"}`)}
+		case 2:
+			return "", write("./b.go", "package b\n\nfunc B( {}\n// more\n")
+		case 3:
+			return "", write("a.go", "package a\n\nfunc A() { return }}\n")
+		case 4:
+			return "", write("c.json", "{\"a\": 1,}\n")
+		case 5:
+			return "", write("d.py", "def (:\n")
+		}
+		return "done", nil
+	})
+	g.write("a.go", "package a\n")
+	g.write("b.go", "package b\n\nfunc B( {}\n")
+	g.turn("", "break it")
+	const says = "After these edits a check of the syntax finds 1 problem that it did not report before:"
+	p := g.lastPrompt()
+	for _, want := range []string{"a.go:3:20 error: ", "c.json:1:9 error: invalid character '}'", "[syntax]"} {
+		if !strings.Contains(p, want) {
+			t.Errorf("the last prompt lacks %q:\n%s", want, p)
+		}
+	}
+	if n := strings.Count(p, says); n != 2 || strings.Contains(p, "b.go:3") {
+		t.Errorf("told %d times:\n%s", n, p)
+	}
+}
+
 // judge is a shell whose only command finds every "broken" in a.go.
 type judge struct {
 	dir string

@@ -94,7 +94,7 @@ func (w live) feedback(ctx context.Context, t *timeline, r run.Run) string {
 	if t.copy != nil {
 		return "" // a fork's files are in no editor and on no disk
 	}
-	return t.checks.feedback(ctx, w.e, r)
+	return t.checks.feedback(ctx, w.e, r, t.e.parts.Edits.Files(t.scope(r)))
 }
 
 func (live) tools(t *timeline, r run.Run) []model.Tool { return t.toolSchemas(r) }
@@ -111,11 +111,11 @@ func (w live) readOnly(tool string) bool {
 func (live) call(ctx context.Context, t *timeline, r run.Run, c run.Call, files tools.Files) cycle.ToolResult {
 	begun := time.Now()
 	if x, ok := t.e.parts.Tools.Get(c.Tool); ok && x.Spec().Category == tools.CategoryWrite && t.copy == nil {
-		t.checks.before(ctx, t.e, r)
+		t.checks.before(ctx, t.e, r, pathArg(c.Args), files)
 	}
 	res := t.runCall(ctx, r, c, files)
 	if res.Detail.EditID != "" {
-		t.checks.after(res.Detail.Paths)
+		t.checks.after(t.e, res.Detail.Paths)
 	}
 	return t.toolResult(ctx, c, res, time.Since(begun))
 }

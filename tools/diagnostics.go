@@ -34,16 +34,19 @@ type diagnosticsIn struct {
 	Path string `json:"path,omitempty" jsonschema:"file or folder; everything when left out"`
 }
 
-// Diagnostics shows the problems that the editor shows. Register it where an
-// editor can answer.
+// Diagnostics shows the problems that the editor shows; where none reports any,
+// what our own parsers find.
 func Diagnostics(from Diagnoser) Tool {
 	return Typed(Spec{
 		Name: "diagnostics", Description: diagnosticsWords, Category: CategoryRead, ReadOnly: true,
 		Timeout: indexTimeout, OutputMax: 32 << 10,
-	}, func(in diagnosticsIn) string { return in.Path }, func(ctx context.Context, _ Env, in diagnosticsIn) Result {
+	}, func(in diagnosticsIn) string { return in.Path }, func(ctx context.Context, env Env, in diagnosticsIn) Result {
 		found, err := from.Diagnostics(ctx, in.Path)
-		if err != nil {
-			return failErr("diagnostics", err)
+		switch {
+		case ctx.Err() != nil:
+			return cancelled()
+		case err != nil:
+			return syntaxCheck(ctx, env, cmp.Or(in.Path, "."), err)
 		}
 		return diagnosticsResult(found)
 	})

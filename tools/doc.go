@@ -54,6 +54,7 @@
 //   - What other programs obey is after a command as it was before, unless the line names it; secret files are hidden where the system can. (TestGuard, TestGuardOpens, TestEscapes in agent)
 //   - Nothing is put back that another command was permitted to change, or that the person has open. (TestGuardsBesideEachOther)
 //   - What may be added to a git configuration runs nothing. (TestHarmlessGit, FuzzHarmlessGit)
+//   - A syntax error is reported exactly where a language's own parser finds one. (FuzzSyntax)
 //   - A batch has the outcome that its file calls would have had in sequence. (TestBatchAsInSequence)
 //
 // # Reading order

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agent-lsp/agent-lsp/tools"
+	"github.com/agent-lsp/agent-lsp/tools/toolstest"
 )
 
 func TestFetch(t *testing.T) {
@@ -88,18 +89,23 @@ func (r rim) Task(_ context.Context, _ tools.Env, title, prompt string) (string,
 func TestConnectedTools(t *testing.T) {
 	good := tools.NewRegistry(tools.Diagnostics(rim{}), tools.Task(rim{}))
 	bad := tools.NewRegistry(tools.Diagnostics(rim{errors.New("no editor")}), tools.Task(rim{errors.New("no model")}))
+	files := toolstest.New(map[string]string{"a.go": "package a\nvar äX = []int{1\n}\n", "ok.json": "{}\n", "x.py": "(\n"})
 	for _, tc := range []struct {
 		reg              *tools.Registry
 		tool, args, want string
 	}{
 		{good, "diagnostics", `{}`, "a.go:9:3 error: undefined: x [gopls]\nb.go:2:1 warning: unused\n"},
 		{good, "diagnostics", `{"path":"clean"}`, "no problems are reported\n"},
-		{bad, "diagnostics", `{}`, "diagnostics: no editor"},
+		{bad, "diagnostics", `{"path":"x.py"}`, "diagnostics: no editor. There is no parser here for x.py either (only for Go, JSON and TOML)."},
+		{bad, "diagnostics", `{"path":"gone.go"}`, "diagnostics: gone.go: not found"},
+		{bad, "diagnostics", `{"path":"ok.json"}`, "no syntax errors\n[no editor. This is a check of the syntax alone, by our own parsers: 1 file of JSON]\n"},
+		{bad, "diagnostics", `{}`, "a.go:2:17 error: missing ',' before newline in composite literal [syntax]\n" +
+			"[no editor. This is a check of the syntax alone, by our own parsers: 1 file of Go, 1 file of JSON; not checked, for want of a parser: x.py]\n"},
 		{good, "task", `{"title":"t","prompt":"p"}`, "t: p"},
 		{good, "task", `{"title":"t","prompt":" "}`, "task: prompt must have 1 to 16384 bytes"},
 		{bad, "task", `{"title":"t","prompt":"p"}`, "task: no model"},
 	} {
-		if r := tc.reg.Run(context.Background(), tools.Env{}, tc.tool, json.RawMessage(tc.args)); r.Text != tc.want {
+		if r := tc.reg.Run(context.Background(), tools.Env{Files: files}, tc.tool, json.RawMessage(tc.args)); r.Text != tc.want {
 			t.Errorf("%s %s: got %q, want %q", tc.tool, tc.args, r.Text, tc.want)
 		}
 	}
