@@ -4,6 +4,9 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -111,7 +114,7 @@ func bashResult(res CommandResult, timeout time.Duration, stopped bool) Result {
 	if res.Note != "" && (r.Status != StatusOK || !res.Sandboxed) {
 		fmt.Fprintf(&b, "[%s]\n", res.Note)
 	}
-	if len(res.Hidden) > 0 && r.Status == StatusError {
+	if r.Status == StatusError && missedHidden(res) {
 		fmt.Fprintf(&b, "[it could not read %s: secret-looking files are hidden from commands that don't name them]\n", firstNames(res.Hidden))
 	}
 	if len(res.PutBack) > 0 {
@@ -128,6 +131,13 @@ func bashResult(res CommandResult, timeout time.Duration, stopped bool) Result {
 	}
 	r.Text = b.String()
 	return r
+}
+
+// missedHidden says whether a command seems to have failed for want of a hidden
+// file.
+func missedHidden(res CommandResult) bool {
+	return len(res.Hidden) > 0 && (strings.Contains(res.Output, "ermission denied") || strings.Contains(res.Output, "EACCES") ||
+		slices.ContainsFunc(res.Hidden, func(name string) bool { return strings.Contains(res.Output, path.Base(filepath.ToSlash(name))) }))
 }
 
 func firstNames(list []string) string {

@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -197,6 +198,25 @@ func TestGuardsBesideEachOther(t *testing.T) {
 	for name, want := range map[string]string{".vscode/settings.json": "changed\n", ".exrc": "the person's\n"} {
 		if b, _ := os.ReadFile(filepath.Join(root, name)); string(b) != want {
 			t.Errorf("%s holds %q", name, b)
+		}
+	}
+}
+
+// TestHiddenIsSaid: a command that failed for want of a hidden file says so.
+func TestHiddenIsSaid(t *testing.T) {
+	s, root, _ := guardedGround(t)
+	if !guards(t, s, root) {
+		t.Skip("NOT TRIED: this system has no mounts for us")
+	}
+	r := tools.NewRegistry(tools.Bash())
+	for line, want := range map[string]bool{"cat .e*": true, "ls /none": false, "echo .env; false": true, "cat .e* || true": false} {
+		args, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := r.Run(context.Background(), tools.Env{Root: root, Roots: []string{root}, Shell: s, Output: func(string) {}}, "bash", args)
+		if got := strings.Contains(res.Text, "[it could not read .env, config/.env.local: secret-looking files are hidden"); got != want {
+			t.Errorf("%s: %q", line, res.Text)
 		}
 	}
 }
