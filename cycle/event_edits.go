@@ -19,6 +19,8 @@ type FileStep struct {
 	InBuffer  bool   `json:"inBuffer,omitempty"` // what is shown is in an editor's buffer, and may be on disk or not
 	Added     int    `json:"added"`              // lines, PreShown to PostShown
 	Removed   int    `json:"removed"`
+	Mode      uint32 `json:"mode,omitempty"` // permission bits of the file, 0 = not known
+	Form      string `json:"form,omitempty"` // utf-8-bom, utf-16le or utf-16be; else the bytes are the text
 }
 
 // HunkNote says which hunk, for readers of the log that don't open blobs.

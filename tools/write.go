@@ -30,6 +30,9 @@ func runWrite(ctx context.Context, env Env, in writeIn) Result {
 	if in.Path == "" {
 		return Fail("write: path is empty", "bad arguments")
 	}
+	if strings.HasSuffix(in.Path, "/") {
+		return Fail("write: "+in.Path+" names a folder; name the file", "bad arguments")
+	}
 	f, err := env.Files.Read(ctx, in.Path)
 	var refused *PathError
 	if errors.As(err, &refused) && refused.Reason == reasonNotFound {
@@ -43,7 +46,7 @@ func runWrite(ctx context.Context, env Env, in writeIn) Result {
 	if before, ok := env.Seen.Last(env.key(f.Path)); ok {
 		base = before
 	} else if env.Seen != nil && len(f.Data) > 0 {
-		notes = append(notes, fmt.Sprintf("you had not read it: %s of old content were replaced", count(len(splitLines(string(f.Data)).lines), "line")))
+		notes = append(notes, fmt.Sprintf("you had not read it; its old content is replaced: %s", count(len(splitLines(string(f.Data)).lines), "line")))
 	}
 	data, err := inFormOf(base, in.Content)
 	if err != nil {

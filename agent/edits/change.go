@@ -42,7 +42,7 @@ func (fs *Files) change(ctx context.Context, f *file, c tools.Change) (tools.App
 	}
 	if f.disk == workspace.NoFile {
 		f.mode = modeOf(c)
-		f.bom, _ = workspace.SplitBOM(string(c.New))
+		f.form, _ = workspace.SplitForm(c.New)
 	}
 	ch := &change{scope: fs.scope, Change: c, editID: fs.l.nextID("e")}
 	done, err := fs.l.run(ctx, operation{
@@ -75,8 +75,8 @@ func changeable(p workspace.Place, c tools.Change) error {
 		return nil // whatever it is, deleting it brings back the same bytes
 	}
 	for _, data := range [][]byte{c.Base, c.New} {
-		if e := workspace.Encoding(data); e == "binary" || e == "utf-16" {
-			return &tools.PathError{Path: p.Path, Reason: workspace.ReasonBinary, Hint: "its encoding is " + e + "; only text of 8-bit encodings can be edited"}
+		if form, s := workspace.SplitForm(data); workspace.IsBinary([]byte(s)) || form == "" && workspace.Encoding(data) == "utf-16" {
+			return &tools.PathError{Path: p.Path, Reason: workspace.ReasonBinary, Hint: "only text can be edited; it can be deleted and made anew"}
 		}
 	}
 	return nil
@@ -103,8 +103,8 @@ func (ch *change) plan(f *file, pre review.File) (post review.File, err error) {
 	ch.hunks, ch.pre, ch.rebased = 0, pre, false
 	ref := review.Ref{EditID: ch.editID, SessionID: ch.scope.SessionID, TurnID: ch.scope.TurnID, CallID: ch.CallID}
 	held := ch.scope.Mode != ModeReview
-	_, base := workspace.SplitBOM(string(ch.Base))
-	_, now := workspace.SplitBOM(string(ch.New))
+	_, base := workspace.SplitForm(ch.Base)
+	_, now := workspace.SplitForm(ch.New)
 	switch {
 	case ch.Base == nil && pre.AgentExists():
 		return pre, &tools.StaleError{Path: f.place.Path, What: "it is there already"}

@@ -31,6 +31,9 @@ func TestBytesSurvive(t *testing.T) {
 		{"final newline taken", "a\nb\n", "b\n", "b", 0o644},
 		{"Latin-1", "caf\xe9\nb\n\xfc\n", "b", "B", 0o644},
 		{"Latin-1, the line itself", "caf\xe9 b\n", "b", "B", 0o644},
+		{"UTF-16", "\xff\xfea\x00\r\x00\n\x00b\x00\r\x00\n\x00", "b\x00", "B\x00\r\x00\n\x00c\x00", 0o644},
+		{"UTF-16, big end first", "\xfe\xff\x00b\x00\n", "\x00b", "\x00B", 0o755},
+		{"UTF-16 with pairs", "\xff\xfe\x35\xd8\xb3\xdcb\x00", "b\x00", "\x35\xd8\xb3\xdc", 0o644},
 		{"executable", "#!/bin/sh\necho b\n", "b\n", "B\n", 0o755},
 		{"private", "a\nb\n", "b", "B", 0o600},
 		{"empty", "", "", "new\n", 0o644},
@@ -87,7 +90,7 @@ func (r *rig) save(name string, open bool) {
 // TestClearRefusals: what can't be done right is not done, and said so.
 func TestRefusals(t *testing.T) {
 	huge := strings.Repeat("0123456789abcdef0123456789abcde\n", 50<<20/32)
-	r := newRig(t, map[string]string{"ro": abc, "huge": huge, "bin": "a\x00b\n", "wide": "\xff\xfea\x00\n\x00", "gone": abc, ".env": "K=canary\n",
+	r := newRig(t, map[string]string{"ro": abc, "huge": huge, "bin": "a\x00b\n", "wide": "\xff\xfea\x00\n", "gone": abc, ".env": "K=canary\n",
 		".git/config": "x\n", ".vscode/settings.json": "{}\n"})
 	if err := os.Chmod(r.abs("ro"), 0o444); err != nil {
 		t.Fatal(err)
@@ -95,7 +98,7 @@ func TestRefusals(t *testing.T) {
 	ctx := context.Background()
 	fs := r.files("t", edits.ModeReview)
 	for _, c := range []struct{ path, want string }{
-		{"ro", "read-only"}, {"huge", "too large"}, {"bin", "binary"}, {"wide", "utf-16"},
+		{"ro", "read-only"}, {"huge", "too large"}, {"bin", "binary"}, {"wide", "binary"},
 		{".env", "secret"}, {".git/config", "inside .git"}, {".vscode/settings.json", "settings"}, {"../x", "outside"}, {"/etc/hosts", "outside"},
 		{"sub/../.git/hooks/post-commit", "inside .git"}, {".", "folder"},
 	} {
@@ -225,4 +228,53 @@ func TestLatin1InTheEditor(t *testing.T) {
 	}
 	r.resolve(edits.ResolveRequest{All: true, Decision: edits.Accept})
 	r.eq("disk", r.disk("f"), "caf\xe9\nB\nc\n")
+}
+
+// TestFormSurvivesDeletion: a file that the agent deleted comes back with its
+// bytes and mode when that is rejected, also after a restart.
+func TestFormSurvivesDeletion(t *testing.T) {
+	for name, old := range map[string]string{"plain": "a\n", "BOM": "\ufeffa\r\n", "UTF-16": "\xff\xfea\x00\n\x00", "Latin-1": "caf\xe9\n"} {
+		for _, restart := range []bool{false, true} {
+			r := newRig(t, map[string]string{"f": old})
+			if err := os.Chmod(r.abs("f"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			a, err := r.files("t", edits.ModeReview).Change(context.Background(), tools.Change{Path: "f", Base: []byte(old)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(r.abs("f")); err == nil {
+				t.Fatal("it is still there")
+			}
+			if restart {
+				r.start()
+			}
+			r.resolve(edits.ResolveRequest{EditID: a.EditID, Decision: edits.Reject})
+			r.eq(name+": disk after rejecting", r.disk("f"), old)
+			if fi, err := os.Stat(r.abs("f")); err != nil || fi.Mode().Perm() != 0o755 {
+				t.Errorf("%s, restarted %v: mode %v, %v", name, restart, fi.Mode(), err)
+			}
+		}
+	}
+}
+
+// TestThroughADanglingLink: a file is made where a link leads.
+func TestThroughADanglingLink(t *testing.T) {
+	r := newRig(t, nil)
+	if err := os.Symlink("sub/real", r.abs("link")); err != nil {
+		t.Fatal(err)
+	}
+	fs := r.files("t", edits.ModeReview)
+	if _, err := fs.Change(context.Background(), tools.Change{Path: "link", New: []byte("a\n")}); err != nil {
+		t.Fatal(err)
+	}
+	r.eq("the file that it leads to", r.disk("sub/real"), "a\n")
+	if fi, err := os.Lstat(r.abs("link")); err != nil || fi.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", fi, err)
+	}
+	_, err := fs.Change(context.Background(), tools.Change{Path: "link/below", New: []byte("a\n")})
+	var pe *tools.PathError
+	if !errors.As(err, &pe) || pe.Reason != "below a file" {
+		t.Errorf("below a file: %v", err)
+	}
 }

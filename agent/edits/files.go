@@ -62,10 +62,7 @@ func (fs *Files) Read(ctx context.Context, path string) (tools.File, error) {
 
 // bytes is a text as it is on disk.
 func (f *file) bytes(s string) []byte {
-	if f.bom {
-		s = workspace.BOM + s
-	}
-	return []byte(s)
+	return f.form.Join(s)
 }
 
 // Stat looks at a path as the agent sees it.

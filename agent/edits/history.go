@@ -1,12 +1,14 @@
 package edits
 
 import (
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/agent-lsp/agent-lsp/cycle"
+	"github.com/agent-lsp/agent-lsp/internal/workspace"
 )
 
 // history is the fold of the recorded events: what was done, and what every
@@ -28,9 +30,11 @@ type fileHistory struct {
 	pre, post string
 	preShown  string
 	postShown string
-	applied   bool   // known to be in the text
-	inBuffer  bool   // the text is in a buffer: the disk may have another
-	written   string // hash of the text that the ledger last put there
+	applied   bool        // known to be in the text
+	inBuffer  bool        // the text is in a buffer: the disk may have another
+	written   string      // hash of the text that the ledger last put there
+	mode      fs.FileMode // permission bits, 0 = not known
+	form      workspace.Form
 	steps     []*cycle.FileStep
 }
 
@@ -163,6 +167,7 @@ func (h *history) step(opID string, k kind, s cycle.FileStep) {
 	f.opID, f.kind = opID, k
 	f.pre, f.post, f.preShown, f.postShown = s.Pre, s.Post, s.PreShown, s.PostShown
 	f.applied, f.inBuffer = s.PreShown == s.PostShown, s.InBuffer
+	f.mode, f.form = fs.FileMode(s.Mode), formNamed(s.Form)
 	f.steps = append(f.steps, &s)
 }
 

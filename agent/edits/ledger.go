@@ -72,9 +72,9 @@ type file struct {
 	// which the disk doesn't tell whether it was carried out: the buffer will.
 	unsure *fileHistory
 
-	bom  bool
-	disk string      // hash of the bytes on disk when last looked at; NoFile
-	mode fs.FileMode // on disk
+	form workspace.Form // of the bytes on disk, or those that were last there
+	disk string         // hash of the bytes on disk when last looked at; NoFile
+	mode fs.FileMode    // on disk, or when it last was there
 }
 
 // New makes an empty ledger; Load fills it.
@@ -195,9 +195,9 @@ func (l *Ledger) sync(f *file) error {
 	l.mu.Lock()
 	if exists && err == nil {
 		f.disk, f.mode = disk.Hash, disk.Mode
-		f.bom, now = workspace.SplitBOM(string(disk.Data))
+		f.form, now = workspace.SplitForm(disk.Data)
 	} else {
-		f.disk, f.mode = workspace.NoFile, 0
+		f.disk = workspace.NoFile
 	}
 	if open && !f.deletedUnder(doc, exists) {
 		now, exists = doc.Text, true

@@ -63,6 +63,7 @@ func (l *Ledger) loadFile(ctx context.Context, path string) error {
 	defer l.release(f)
 	l.mu.Lock()
 	f.known, f.state, f.reopened = true, post, true
+	f.mode, f.form = h.mode, h.form
 	l.mu.Unlock()
 	now, err := l.onDisk(p)
 	if err != nil {
@@ -97,7 +98,7 @@ func (l *Ledger) onDisk(p workspace.Place) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
-	_, s := workspace.SplitBOM(string(disk.Data))
+	_, s := workspace.SplitForm(disk.Data)
 	return shown{text.Hash(s), s}, nil
 }
 

@@ -102,7 +102,7 @@ func (l *Ledger) fits(f *file, pre, post review.File) error {
 
 // stepRecord stores both states and names them.
 func (l *Ledger) stepRecord(f *file, pre, post review.File) (cycle.FileStep, error) {
-	rec := cycle.FileStep{Path: f.place.Path, PreShown: shownHash(pre), PostShown: shownHash(post)}
+	rec := cycle.FileStep{Path: f.place.Path, PreShown: shownHash(pre), PostShown: shownHash(post), Mode: uint32(f.mode.Perm()), Form: formName(f.form)}
 	_, rec.InBuffer = l.ws.Doc(f.place)
 	var err error
 	if rec.Pre, err = l.putState(pre); err == nil {
@@ -113,6 +113,20 @@ func (l *Ledger) stepRecord(f *file, pre, post review.File) (cycle.FileStep, err
 	}
 	rec.Added, rec.Removed = text.CountChanged(pre.Shown(), text.Diff(pre.Shown(), post.Shown()))
 	return rec, nil
+}
+
+// formNames are the forms as the log has them.
+var formNames = map[workspace.Form]string{workspace.FormUTF8: "utf-8-bom", workspace.FormUTF16: "utf-16le", workspace.FormUTF16Big: "utf-16be"}
+
+func formName(f workspace.Form) string { return formNames[f] }
+
+func formNamed(name string) workspace.Form {
+	for f, n := range formNames {
+		if n == name {
+			return f
+		}
+	}
+	return ""
 }
 
 // shownHash names the text of a state; workspace.NoFile when there is none.
@@ -304,10 +318,7 @@ func (l *Ledger) await(ctx context.Context, f *file, d time.Duration, is func(wo
 // putDisk writes, makes or deletes the file, if it still is what it was.
 func (l *Ledger) putDisk(s *step) (where string, moved bool, err error) {
 	bytes := func(st review.File) []byte {
-		if s.f.bom {
-			return []byte(workspace.BOM + st.Shown())
-		}
-		return []byte(st.Shown())
+		return s.f.bytes(st.Shown())
 	}
 	expect := workspace.NoFile
 	if s.pre.ShownExists() {

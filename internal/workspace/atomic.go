@@ -138,7 +138,11 @@ func (p Place) openForWrite() (dir *os.Root, name string, done func(), err error
 		return nil, "", nil, &PathError{Path: p.Path, Reason: ReasonFolder}
 	}
 	if sub != "." {
-		if err := p.root.fd.MkdirAll(sub, 0o755); err != nil {
+		err := p.root.fd.MkdirAll(sub, 0o755)
+		if errors.Is(err, fs.ErrExist) || notFolder(err) {
+			return nil, "", nil, &PathError{Path: p.Path, Reason: ReasonNotFolder, Hint: "a folder of this path is a file"}
+		}
+		if err != nil {
 			return nil, "", nil, err
 		}
 	}

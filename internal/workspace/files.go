@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/agent-lsp/agent-lsp/internal/text"
@@ -311,15 +313,61 @@ func IsBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), binaryLook)], 0) >= 0
 }
 
-// BOM is the mark that some UTF-8 files begin with.
-const BOM = "\ufeff"
+// Form is how a file keeps its text beyond plain bytes: the mark that it begins
+// with. It is "" for nearly all, whose bytes are the text.
+type Form string
 
-// SplitBOM takes the mark off.
-func SplitBOM(s string) (bom bool, rest string) {
-	if strings.HasPrefix(s, BOM) {
-		return true, s[len(BOM):]
+// The forms with a mark.
+const (
+	FormUTF8     Form = "\ufeff"
+	FormUTF16    Form = "\xff\xfe"
+	FormUTF16Big Form = "\xfe\xff"
+)
+
+// SplitForm gives a file's text without its mark, in UTF-8 if it is UTF-16. What
+// would not come back byte for byte is left as it is.
+func SplitForm(data []byte) (Form, string) {
+	if rest, ok := bytes.CutPrefix(data, []byte(FormUTF8)); ok {
+		return FormUTF8, string(rest)
 	}
-	return false, s
+	for _, f := range []Form{FormUTF16, FormUTF16Big} {
+		rest, ok := bytes.CutPrefix(data, []byte(f))
+		if !ok || len(rest)%2 != 0 {
+			continue
+		}
+		units := make([]uint16, len(rest)/2)
+		for i := range units {
+			units[i] = f.order().Uint16(rest[2*i:])
+		}
+		if s := string(utf16.Decode(units)); bytes.Equal(f.Join(s), data) {
+			return f, s
+		}
+	}
+	return "", string(data)
+}
+
+// Join is SplitForm's way back.
+func (f Form) Join(s string) []byte {
+	if f != FormUTF16 && f != FormUTF16Big {
+		return []byte(string(f) + s)
+	}
+	out := []byte(f)
+	for _, u := range utf16.Encode([]rune(s)) {
+		out = f.order().AppendUint16(out, u)
+	}
+	return out
+}
+
+type byteOrder interface {
+	binary.ByteOrder
+	binary.AppendByteOrder
+}
+
+func (f Form) order() byteOrder {
+	if f == FormUTF16Big {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
 }
 
 // Encoding names a text's encoding for messages: "utf-8", "utf-8 with BOM",
@@ -330,7 +378,7 @@ func Encoding(data []byte) string {
 		return "utf-16"
 	case IsBinary(data):
 		return "binary"
-	case bytes.HasPrefix(data, []byte(BOM)):
+	case bytes.HasPrefix(data, []byte(FormUTF8)):
 		return "utf-8 with BOM"
 	case utf8.Valid(data):
 		return "utf-8"

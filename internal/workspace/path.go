@@ -32,6 +32,7 @@ const (
 	ReasonSettings  = "settings of an editor or of this program"
 	ReasonDeceptive = "a name with hidden or look-alike characters"
 	ReasonFolder    = "a folder"
+	ReasonNotFolder = "below a file"
 	ReasonSpecial   = "not a regular file"
 	ReasonReadOnly  = "read-only"
 	ReasonTooLarge  = "too large"
@@ -113,9 +114,13 @@ func (w *Workspace) Resolve(path string) (Place, error) {
 	return p, nil
 }
 
-// canonical follows the links of the part of a path that exists.
+// danglingMax bounds the links in a row that lead to nothing yet.
+const danglingMax = 40
+
+// canonical follows the links of the part of a path that exists, and a link that
+// leads to nothing yet to where that would be.
 func canonical(abs string) (string, error) {
-	rest := ""
+	rest, dangling := "", 0
 	for p := abs; ; {
 		real, err := filepath.EvalSymlinks(p)
 		if err == nil {
@@ -127,6 +132,17 @@ func canonical(abs string) (string, error) {
 		up := filepath.Dir(p)
 		if up == p {
 			return abs, nil
+		}
+		if to, err := os.Readlink(p); err == nil && dangling < danglingMax {
+			dangling++
+			if !filepath.IsAbs(to) {
+				if real, err := filepath.EvalSymlinks(up); err == nil {
+					up = real
+				}
+				to = filepath.Join(up, to)
+			}
+			p = filepath.Clean(to)
+			continue
 		}
 		rest = filepath.Join(filepath.Base(p), rest)
 		p = up

@@ -68,7 +68,7 @@ func TestConfinement(t *testing.T) {
 	w, in, out := ground(t)
 	for name, to := range map[string]string{
 		"link-out": "../out/canary.txt", "link-abs": filepath.Join(out, "canary.txt"), "dir-out": out, "chain": "link-out",
-		"loop": "loop", "link-in": "a.txt", "link-abs-in": filepath.Join(in, "a.txt"), "dangling": "nowhere", "sub/up": "..", "proc": "/proc/self/root",
+		"loop": "loop", "link-in": "a.txt", "link-abs-in": filepath.Join(in, "a.txt"), "dangling": "nowhere", "dangling-out": "../out/nowhere", "dangling-chain": "dangling-out", "dangling-below": "sub/up/nowhere/x", "sub/up": "..", "proc": "/proc/self/root",
 		"link-env": ".env", "link-git": ".git",
 	} {
 		if err := os.Symlink(to, filepath.Join(in, name)); err != nil {
@@ -84,7 +84,7 @@ func TestConfinement(t *testing.T) {
 		{"/etc/passwd", ReasonOutside}, {"/proc/self/environ", ReasonOutside}, {"proc/etc/passwd", ReasonOutside}, {"..", ReasonOutside},
 		{"loop", ReasonBadPath}, {"a\x00.txt", ReasonBadPath}, {strings.Repeat("x/", 3000), ReasonBadPath}, {"file://host/etc/passwd", ReasonBadPath},
 		{"file:%zz", ReasonBadPath},
-		{"dangling", ReasonNotFound}, {"nowhere/at/all", ReasonNotFound}, {"a.txt/b", ReasonNotFound},
+		{"dangling", ReasonNotFound}, {"dangling-below", ReasonNotFound}, {"dangling-out", ReasonOutside}, {"dangling-chain", ReasonOutside}, {"dangling-out/x", ReasonOutside}, {"nowhere/at/all", ReasonNotFound}, {"a.txt/b", ReasonNotFound},
 		{".env", ReasonSecret}, {"link-env", ReasonSecret}, {"sub/../.env", ReasonSecret},
 		{".git/config", ReasonGit}, {".GIT/config", ReasonGit}, {"link-git/config", ReasonGit}, {".git\u200c/config", ReasonGit}, {".git./config", ReasonGit},
 		{"sub/.git/x", ReasonGit}, {"git~1/config", ReasonGit}, {".git::$INDEX_ALLOCATION/config", ReasonGit},

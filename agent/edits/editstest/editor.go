@@ -101,7 +101,7 @@ func (e *Editor) Open(path string) {
 	if err != nil {
 		data = nil
 	}
-	_, s := workspace.SplitBOM(string(data))
+	_, s := workspace.SplitForm(data)
 	b := &buffer{uri: workspace.PathURI(path), path: path, version: 1, text: s}
 	e.bufs[path] = b
 	e.flush()
@@ -209,13 +209,11 @@ func (e *Editor) save(path string) error {
 	if b == nil {
 		return fmt.Errorf("%s is not open", path)
 	}
-	s := b.text
+	var form workspace.Form
 	if old, err := os.ReadFile(path); err == nil {
-		if bom, _ := workspace.SplitBOM(string(old)); bom {
-			s = workspace.BOM + s
-		}
+		form, _ = workspace.SplitForm(old)
 	}
-	if err := os.WriteFile(path, []byte(s), 0o644); err != nil {
+	if err := os.WriteFile(path, form.Join(b.text), 0o644); err != nil {
 		return err
 	}
 	e.flush()
