@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agent-lsp/agent-lsp/internal/text"
 )
@@ -28,7 +29,7 @@ type Doc struct {
 	Place   Place
 	Version int32
 	Text    string
-	Saved   string // Text when it was opened or last saved
+	Saved   string // Text when it was last saved, or on disk when it was opened
 }
 
 // Dirty says whether there is something in the buffer that was not saved.
@@ -43,14 +44,36 @@ func (w *Workspace) OpenDoc(uri string, version int32, s string) (Doc, error) {
 	if len(s) > DocBytesMax {
 		return Doc{}, p.tooLarge(int64(len(s)), DocBytesMax)
 	}
+	saved := w.savedText(p, s)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, ok := w.docs[p.Abs]; !ok && len(w.docs) >= DocsMax {
 		return Doc{}, fmt.Errorf("%s: %d documents are open already; close some", p.Path, DocsMax)
 	}
-	d := &Doc{URI: uri, Place: p, Version: version, Text: s, Saved: s}
+	d := &Doc{URI: uri, Place: p, Version: version, Text: s, Saved: saved}
 	w.docs[p.Abs] = d
 	return *d, nil
+}
+
+// savedText is what a buffer that is opened with s has as its saved text: s, unless
+// the file holds something else, as when an editor brings back what was unsaved
+// when it was closed. Editors may turn line ends and encodings into their own;
+// that is no change.
+func (w *Workspace) savedText(p Place, s string) string {
+	disk, err := w.ReadDisk(p)
+	if err != nil {
+		return s
+	}
+	_, now := SplitForm(disk.Data)
+	if now == s || oneEnd(now) == oneEnd(s) || !utf8.ValidString(now) {
+		return s
+	}
+	return now
+}
+
+// oneEnd is a text with every line end as \n.
+func oneEnd(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
 // ChangeDoc makes changes to a buffer and gives it before and after, with the

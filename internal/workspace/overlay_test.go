@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,6 +13,7 @@ import (
 func TestOverlay(t *testing.T) {
 	w, in, _ := ground(t)
 	uri := PathURI(in + "/a.txt")
+	put(t, in+"/a.txt", "one\r\n𝒳two\r\n")
 	d, err := w.OpenDoc(uri, 1, "one\r\n𝒳two\r\n")
 	if err != nil || d.Place.Path != "a.txt" || d.Dirty() {
 		t.Fatalf("%+v, %v", d, err)
@@ -88,6 +90,35 @@ func TestOverlayFollowsTheEditor(t *testing.T) {
 // inEnd says whether an offset is between the two characters of a line's end,
 // where no editor's cursor can be.
 func inEnd(s string, i int) bool { return i > 0 && i < len(s) && s[i-1] == '\r' && s[i] == '\n' }
+
+// TestOpenedUnsaved: a buffer that is opened with another text than the file's is
+// unsaved; line ends and encodings of an editor's own are no other text.
+func TestOpenedUnsaved(t *testing.T) {
+	w, in, _ := ground(t)
+	for _, c := range []struct {
+		name, disk, opened string
+		dirty              bool
+	}{
+		{"same", "a\nb\n", "a\nb\n", false},
+		{"brought back", "a\nb\n", "a\nunsaved\n", true},
+		{"emptied", "a\n", "", true},
+		{"a mark", "\ufeffa\n", "a\n", false},
+		{"UTF-16", "\xff\xfea\x00\n\x00", "a\n", false},
+		{"UTF-16, changed", "\xff\xfea\x00\n\x00", "b\n", true},
+		{"Latin-1", "caf\xe9\n", "café\n", false},
+		{"line ends", "a\r\nb\nc\r", "a\nb\nc\n", false},
+	} {
+		name := filepath.Join(in, c.name)
+		put(t, name, c.disk)
+		d, err := w.OpenDoc(PathURI(name), 1, c.opened)
+		if err != nil || d.Dirty() != c.dirty {
+			t.Errorf("%s: dirty %v, %v", c.name, d.Dirty(), err)
+		}
+	}
+	if d, err := w.OpenDoc(PathURI(filepath.Join(in, "new")), 1, "x"); err != nil || d.Dirty() {
+		t.Errorf("a file that isn't there: dirty %v, %v", d.Dirty(), err)
+	}
+}
 
 func TestEncoding(t *testing.T) {
 	for s, want := range map[string]string{
