@@ -56,7 +56,7 @@ func rule(name, kind string, confidence float64, pattern string) classifyRule {
 const workVerbs = `(fix|refactor|migrate|implement|analy[sz]e|audit|upgrade|port|convert|restructure|modernize|clean up|optimize|rewrite|redesign|review)`
 
 var classifyRules = []classifyRule{
-	rule("slash", "command", 0.95, `^/\S`),
+	rule("slash", "command", 0.95, `^/[^\s/]+( |$)`), // a path begins with a slash too
 	rule("help with commands", "command", 0.75, `^(please )?(help( me)?( with)?( the)? (commands?|tools?)|help)[.!?]?$`),
 	rule("show tools", "command", 0.80, `^(please )?(show|list)( me)?( all)?( the)?( available)? (tools|commands|models|sessions)[.!?]?$`),
 	rule("ask for the tools", "command", 0.80, `^(what|which)( are)?( the)?( available)? (tools|commands|models|sessions)\b( (are|is) (there|available)| do you have| can (i|you) use)?[.!?]?$`),
