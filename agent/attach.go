@@ -141,7 +141,13 @@ func (t *timeline) resolve(ctx context.Context, r run.Run, id string, extra subm
 			if a.Range != nil {
 				start, end = a.Range.lines()
 			}
-			out = append(out, t.attachFile(ctx, e.relative(a.URI), start, end, "attached"))
+			file := t.attachFile(ctx, e.relative(a.URI), start, end, "attached")
+			if file.Missing != "" && file.Path != "" {
+				if dir := e.attachFolder(strings.TrimSuffix(file.Path, "/"), e.parts.Paths(ctx)); dir.Text != "" {
+					file, file.Why = dir, "attached"
+				}
+			}
+			out = append(out, file)
 		}
 	}
 	mentioned := false
@@ -183,6 +189,25 @@ func (t *timeline) resolve(ctx context.Context, r run.Run, id string, extra subm
 		kept = []attached{}
 	}
 	return kept
+}
+
+// checkAttachments refuses what can't be attached while the person can still
+// correct it: a file or folder that is not there, or not in the workspace.
+func (e *Engine) checkAttachments(ctx context.Context, list []Attachment) error {
+	for i, a := range list {
+		scheme, _, ok := strings.Cut(a.URI, ":")
+		if a.Kind == mentionDiagnostics || ok && scheme != "file" && !strings.Contains(scheme, "/") {
+			continue // such as an editor's document without a file
+		}
+		p := e.relative(a.URI)
+		if p == "" {
+			return &Error{Code: CodeBadRequest, Message: fmt.Sprintf("attachment %d, %s, is outside the workspace", i, a.URI), Hint: "attach a file of the workspace"}
+		}
+		if _, err := e.parts.SourceText(p); err != nil && e.attachFolder(strings.TrimSuffix(p, "/"), e.parts.Paths(ctx)).Text == "" {
+			return &Error{Code: CodeBadRequest, Message: fmt.Sprintf("attachment %d, %s, can't be read: %v", i, a.URI, err), Hint: "attach a file that is there"}
+		}
+	}
+	return nil
 }
 
 // attachPath is a mentioned file or folder, or else the symbol of that name.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,22 @@ func TestMentionsAreAttached(t *testing.T) {
 	g.ended(next.TurnID)
 	if last := encodeJSON(t, g.requests[len(g.requests)-1].Messages); !strings.Contains(last, "func A() int { return 1 }") {
 		t.Error("after a restart the attachment of the last turn is gone")
+	}
+}
+
+// What can't be attached is refused at once, and nothing is written down.
+func TestBadAttachments(t *testing.T) {
+	g := newRig(t, func(int, model.Request) (string, []model.Call) { return "done", nil })
+	for uri, want := range map[string]string{"": "has no uri", "file:///etc/passwd": "outside the workspace", "gone.go": "can't be read", "file://" + g.dir + "/gone.go": "can't be read"} {
+		_, err := g.engine.Submit(context.Background(), &SubmitParams{Input: "what is this?", Source: "test", Attachments: []Attachment{{URI: uri}}})
+		var e *Error
+		if !errors.As(err, &e) || e.Code != CodeBadRequest || !strings.Contains(e.Message, want) || e.Hint == "" {
+			t.Errorf("%q: %v, want %q", uri, err, want)
+		}
+	}
+	res := g.submit(SubmitParams{Input: "what is this?", Attachments: []Attachment{{URI: "a.go"}, {URI: "untitled:Untitled-1"}}})
+	if out := g.ended(res.TurnID); out.Type != "result" {
+		t.Errorf("%+v", out)
 	}
 }
 

@@ -254,7 +254,7 @@ func (r planRecord) again() (identical bool, diff contextplan.PlanDiff, err erro
 // PlanPreview says what would be sent for an input; no model is called and
 // nothing is recorded but the RetrievalSet and the plan themselves.
 func (e *Engine) PlanPreview(ctx context.Context, p *SubmitParams) (*PlanResult, error) {
-	if err := validateSubmit(p); err != nil {
+	if err := e.validate(ctx, p); err != nil {
 		return nil, err
 	}
 	s, err := e.sessionFor(ctx, p)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agent-lsp/agent-lsp/contextplan"
 	"github.com/agent-lsp/agent-lsp/cycle"
 	"github.com/agent-lsp/agent-lsp/cycle/run"
 	"github.com/agent-lsp/agent-lsp/internal/store"
@@ -35,7 +34,7 @@ func (e *Engine) Submit(ctx context.Context, p *SubmitParams) (*SubmitResult, er
 // submit takes a message; workflow is what it carries out, when the person has
 // approved one.
 func (e *Engine) submit(ctx context.Context, p *SubmitParams, workflow *cycle.Workflow) (*SubmitResult, error) {
-	if err := validateSubmit(p); err != nil {
+	if err := e.validate(ctx, p); err != nil {
 		return nil, err
 	}
 	begun := e.now()
@@ -101,6 +100,14 @@ func (e *Engine) submit(ctx context.Context, p *SubmitParams, workflow *cycle.Wo
 	out := t.submitted(in.ID, ready.Kind)
 	out.Chips = readExtra(in.Submitted.Extra).Asked.chips()
 	return out, nil
+}
+
+// validate refuses a message that makes no sense, before anything is written down.
+func (e *Engine) validate(ctx context.Context, p *SubmitParams) error {
+	if err := validateSubmit(p); err != nil {
+		return err
+	}
+	return e.checkAttachments(ctx, p.Attachments)
 }
 
 func validateSubmit(p *SubmitParams) error {
@@ -351,9 +358,9 @@ func (e *Engine) classification(t *timeline, turnID string, c cycle.Classified) 
 		return
 	}
 	extra := x.extra()
-	line := fmt.Sprintf("Analyzing the request: %s words", contextplan.Thousands(len(strings.Fields(x.input))))
+	line := "Analyzing the request: " + counted(len(strings.Fields(x.input)), "word")
 	if n := len(extra.Attachments) + len(extra.Asked.Mentions); n > 0 {
-		line += fmt.Sprintf(", %d attachments", n)
+		line += ", " + counted(n, "attachment")
 	}
 	e.telemetry(t, turnID, line)
 }

@@ -24,8 +24,9 @@ const (
 //     are thrown away but for the newest: its rev shows the client a gap, and
 //     the client asks agent/cycles.
 //   - kept messages (ACK, RESULT, ABORT, DONE, results, errors) go out in order.
-//   - latest messages (index, edits, STATE, telemetry) have a key: a newer one
-//     takes the older one's news and goes to the end of the queue.
+//   - telemetry goes out in order, and is lost where too many messages wait.
+//   - latest messages (index, edits, STATE) have a key: a newer one takes the
+//     older one's news and goes to the end of the queue.
 //
 // put never blocks and never waits for the client.
 type outbox struct {

@@ -80,13 +80,9 @@ func (p *peer) Stream(c agent.StreamChunk) {
 		}
 		return
 	}
-	m := &message{method: "agent/stream", params: c}
-	if c.Type == "processing" && !c.IsComplete {
-		m.key = "stream/" + c.SessionID + "/" + c.TurnID
-	} else {
-		m.kept = true
-	}
-	p.out.put(m)
+	// Telemetry goes out in its order too, a few lines a turn; only a client that
+	// reads nothing loses some.
+	p.out.put(&message{method: "agent/stream", params: c, kept: c.Type != "processing" || c.IsComplete})
 }
 
 // EditsChanged implements agent.Client.

@@ -55,7 +55,7 @@ type input struct {
 var (
 	fenceText  = regexp.MustCompile("(?s)```[^\\n`]*\\n(.*?)\\n?```")
 	quoteText  = regexp.MustCompile("`([^`\\n]+)`|\"((?:[^\"\\\\\\n]|\\\\.)*)\"|“([^”\\n]*)”|(?:^|[\\s(:])'([^'\\n]+)'")
-	mention    = regexp.MustCompile(`(^|[\s(])@([\w./-]*[\w/-])`)
+	mention    = regexp.MustCompile(`(^|[\s(])@(?:(?:file|symbol):)?([\w./-]*[\w/-])(?::\d+(?:-\d+)?)?`)
 	quoteToken = regexp.MustCompile("\x01(\\d+)\x01")
 	fenceToken = regexp.MustCompile("\x02(\\d+)\x02")
 	tagWord    = `#(?:research|code|shell|test|web|planning|chat|once)\b` // said to the agent, not to its model
