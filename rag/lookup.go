@@ -110,6 +110,9 @@ func (x *Index) Definition(name string) ([]Symbol, error) {
 		return nil, fmt.Errorf("look up %s: %w", name, err)
 	}
 	var out []Symbol
+	if len(files) == 0 { // as of most words of a sentence
+		return nil, nil
+	}
 	for _, e := range t.sorted {
 		if !files[e.id] {
 			continue
