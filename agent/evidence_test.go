@@ -61,3 +61,37 @@ func TestEvidenceGrowsWithTheRoom(t *testing.T) {
 		}
 	}
 }
+
+// Ranges of lines are what cutting the file at its line feeds would give.
+func TestLinesOnce(t *testing.T) {
+	for _, body := range []string{"", "\n", "a", "a\n", "a\nb", "a\n\nb\r\nc\n", "\n\n"} {
+		e := &Engine{}
+		e.parts.SourceText = func(string) ([]byte, error) { return []byte(body), nil }
+		all := strings.SplitAfter(body, "\n")
+		read := e.linesOnce()
+		for start := range len(all) + 3 {
+			for end := start; end < len(all)+3; end++ {
+				want, ok := "", start >= 1 && start <= len(all)
+				if ok {
+					want = strings.Join(all[start-1:min(end, len(all))], "")
+				}
+				if got, found := read("f", start, end); got != want || found != ok {
+					t.Errorf("%q, lines %d to %d: %q, %v; want %q, %v", body, start, end, got, found, want, ok)
+				}
+			}
+		}
+	}
+}
+
+// Line numbers stand in a column, however many digits they have.
+func TestEvidenceText(t *testing.T) {
+	s := snippet{item: rag.Item{Path: "a.go", StartLine: 999_999, EndLine: 1_000_001}, text: "one\n\nthree\n"}
+	const want = "<data source=\"a.go:999999-1000001\">\n999999\tone\n1000000\t\n1000001\tthree\n</data>"
+	if got := evidenceText(s); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s.item.StartLine, s.text = 7, "x"
+	if got, want := evidenceText(s), "\n     7\tx\n"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q in it", got, want)
+	}
+}
