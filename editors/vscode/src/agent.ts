@@ -20,6 +20,7 @@ import { SessionTree } from "./sessions";
 import { ownSettings } from "./settings";
 import { StatusBar } from "./status";
 import { ReviewTree, type Node } from "./tree";
+import { Undo } from "./undo";
 import { AgentView, inWorkspace, type Host, type Told } from "./views";
 
 const USED = "agentLsp.used"; // workspace state: the agent was asked here
@@ -34,6 +35,7 @@ export class Agent implements Host, vscode.Disposable {
   readonly control: Control;
   readonly ask: Ask;
   readonly browse: Browse;
+  readonly undo: Undo;
   readonly review: Review;
   readonly tree: ReviewTree;
   readonly diffs: Diffs;
@@ -67,6 +69,7 @@ export class Agent implements Host, vscode.Disposable {
     this.control = new Control((m) => this.client.notify("loop:control", m));
     this.ask = new Ask(this.client, this.session, (r) => this.submitted(r));
     this.browse = new Browse(this.client, this.session);
+    this.undo = new Undo(this.client, this.session);
     const live = new Live(this.session);
     const decorations = new Decorations(live, extension.extensionUri);
     this.diffs = new Diffs(this.session, live);

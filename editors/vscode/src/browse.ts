@@ -1,4 +1,4 @@
-/** Looking back and choosing: traces, sessions, branches, models, the latest turn undone. */
+/** Looking back and choosing: traces, sessions, branches, models. */
 import * as vscode from "vscode";
 import { explain } from "./client";
 import { count } from "./glyphs";
@@ -57,15 +57,38 @@ export class Browse implements vscode.TextDocumentContentProvider, vscode.Dispos
     });
   }
 
-  compare(branch: { sessionId: string; branchId: string }): Promise<void> {
+  /** The session's branches to choose from; where others are wanted, without the one that is open. */
+  private async pickBranch(title: string, others: boolean): Promise<{ sessionId: string; branchId: string } | undefined> {
+    const { id } = this.session;
+    const branches = id ? (await this.gate.request("agent/branch/list", { sessionId: id })).branches.filter((b) => !others || b.branchId !== this.session.branch) : [];
+    if (!id || branches.length === 0) {
+      void vscode.window.showInformationMessage(id ? "Agent: there is no other branch; “Agent: Fork a Branch Here” makes one." : "Agent: there is no session yet; the first question begins one.");
+      return undefined;
+    }
+    const items = branches.map((b) => ({
+      label: b.name, description: [b.branchId === this.session.branch ? "open" : "", count(b.turns, "turn"), b.parent ? `from ${b.parent}` : ""].filter(Boolean).join("  "), id: b.branchId,
+    }));
+    const chosen = await vscode.window.showQuickPick(items, { title });
+    return chosen && { sessionId: id, branchId: chosen.id };
+  }
+
+  compare(of?: { sessionId: string; branchId: string }): Promise<void> {
     return this.attempt(async () => {
+      const branch = of ?? (await this.pickBranch("Agent: compare the open branch with", true));
+      if (!branch) {
+        return;
+      }
       const c = await this.gate.request("agent/branch/compare", { sessionId: branch.sessionId, b: branch.branchId });
       await this.page(`Compare ${c.a.branch.name} and ${c.b.branch.name}`, comparison(c));
     });
   }
 
-  adopt(branch: { sessionId: string; branchId: string }): Promise<void> {
+  adopt(of?: { sessionId: string; branchId: string }): Promise<void> {
     return this.attempt(async () => {
+      const branch = of ?? (await this.pickBranch("Agent: adopt the edits of", true));
+      if (!branch) {
+        return;
+      }
       const r = await this.gate.request("agent/branch/adopt", branch);
       const left = r.files.filter((f) => f.skipped).map((f) => `; ${f.path} left alone: ${f.skipped}`);
       void vscode.window.showInformationMessage(`Agent: ${count(r.files.length - left.length, "file")} of the branch now wait for review${left.join("")}`);
@@ -114,17 +137,9 @@ export class Browse implements vscode.TextDocumentContentProvider, vscode.Dispos
 
   branches(): Promise<void> {
     return this.attempt(async () => {
-      if (!this.session.id) {
-        void vscode.window.showInformationMessage("Agent: there is no session yet; the first question begins one.");
-        return;
-      }
-      const { branches } = await this.gate.request("agent/branch/list", { sessionId: this.session.id });
-      const items = branches.map((b) => ({
-        label: b.name, description: [b.branchId === this.session.branch ? "open" : "", count(b.turns, "turn"), b.parent ? `from ${b.parent}` : ""].filter(Boolean).join("  "), id: b.branchId,
-      }));
-      const chosen = await vscode.window.showQuickPick(items, { title: "Agent: branch" });
+      const chosen = await this.pickBranch("Agent: branch", false);
       if (chosen) {
-        await this.open({ sessionId: this.session.id, branchId: chosen.id });
+        await this.open(chosen);
       }
     });
   }
@@ -146,23 +161,6 @@ export class Browse implements vscode.TextDocumentContentProvider, vscode.Dispos
         await this.session.refresh();
         void vscode.window.setStatusBarMessage(`Agent: the model is ${r.current}`, 5000);
       }
-    });
-  }
-
-  /** Puts the files back as they stood before the latest turn that changed any, after showing which. */
-  undoTurn(): Promise<void> {
-    return this.attempt(async () => {
-      const would = await this.gate.request("agent/checkpoint/restore", { ...this.session.ref(), dryRun: true });
-      const files = would.restored.map((f) => `${f.path} (+${f.added} −${f.removed})`).join("\n");
-      const yes = { title: "Put Back" };
-      const sure = await vscode.window.showWarningMessage(
-        `Put ${count(would.restored.length, "file")} back as before the latest turn that changed any?`, { modal: true, detail: `${files}\n\nThis can be undone itself.` }, yes);
-      if (sure !== yes) {
-        return;
-      }
-      const r = await this.gate.request("agent/checkpoint/restore", this.session.ref());
-      const skipped = r.skipped.map((f) => `; ${f.path} left alone: ${f.skipped ?? ""}`).join("");
-      void vscode.window.showInformationMessage(`Agent: ${count(r.restored.length, "file")} put back${skipped}`);
     });
   }
 

@@ -63,20 +63,15 @@ export function register(a: Agent): vscode.Disposable {
       a.context.postWhenReady({ type: "showPlan", ...(typeof planId === "string" ? { planId } : {}) });
     },
     showTrace: (turnId?: unknown) => a.browse.trace(typeof turnId === "string" ? turnId : undefined),
-    undoTurn: () => a.browse.undoTurn(),
+    undoTurn: () => a.undo.turn(),
+    undoReject: () => a.undo.reject(),
     model: (name?: unknown) => a.browse.model(typeof name === "string" ? name : undefined),
     newSession: () => a.browse.newSession(),
     sessions: () => a.browse.sessions(),
     branches: () => a.browse.branches(),
     openSession: (ref: { sessionId: string; branchId?: string }) => a.browse.open(ref),
-    compareBranches: (arg: unknown) => {
-      const b = branchOf(arg);
-      return b && a.browse.compare(b);
-    },
-    adoptBranch: (arg: unknown) => {
-      const b = branchOf(arg);
-      return b && a.browse.adopt(b);
-    },
+    compareBranches: (arg?: unknown) => a.browse.compare(branchOf(arg)),
+    adoptBranch: (arg?: unknown) => a.browse.adopt(branchOf(arg)),
     forkBranch: () => a.browse.fork(),
     permission: () => a.permissions.pick(),
   };

@@ -19,7 +19,7 @@ export const RELAYED = [
   "agent/submit", "agent/session/new", "agent/session/list", "agent/session/load", "agent/session/rename",
   "agent/branch/list", "agent/branch/switch", "agent/branch/fork", "agent/queue", "agent/queue/edit", "agent/queue/remove", "agent/queue/move",
   "agent/complete", "agent/cycles", "agent/plan", "agent/plan/diff", "agent/plan/preview", "agent/retrieval", "agent/trace",
-  "agent/outcome", "agent/edits", "agent/edits/resolve", "agent/pin", "agent/unpin", "agent/ttl", "agent/scratchpad",
+  "agent/workflow/approve", "agent/outcome", "agent/edits", "agent/edits/resolve", "agent/pin", "agent/unpin", "agent/ttl", "agent/scratchpad",
   "agent/models", "agent/model/set", "agent/status", "agent/commands",
 ] as const satisfies readonly (keyof Methods)[];
 export type Relayed = (typeof RELAYED)[number];

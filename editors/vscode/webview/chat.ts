@@ -169,6 +169,8 @@ function act(el: HTMLElement): boolean {
     void store.doing(() => openResult(at.dataset["call"]!));
   } else if (what === "resend") {
     void store.submit(at.dataset["text"]!, "auto");
+  } else if (what === "approve") {
+    void store.approve(at.dataset["turn"]!);
   } else if (what === "fold") {
     tree.fold(at.closest<HTMLElement>(".row")!);
   } else {

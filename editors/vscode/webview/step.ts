@@ -5,6 +5,7 @@ import { h } from "./dom";
 import type { Glyphs } from "./glyphs";
 import { icon, type Icon } from "./icons";
 import { plain, StreamingText } from "./markdown";
+import { subtaskRows } from "./run";
 import { clean, count, duration, firstLine } from "./words";
 
 const QUOTE_LINES_MAX = 3; // of a failed call's result
@@ -170,12 +171,17 @@ function runOfCalls(scene: Scene, view: StepView, group: Group, run: Run, key: s
     ),
   );
   for (const call of calls) {
+    const whole = open && calls.length > 1;
+    if (!whole) {
+      view.el.append(...subtaskRows(scene, call, `${key}/${call.callId}`, calls.length === 1, active));
+    }
     if (!open) {
       quote(scene, view, call, active, false, 3);
     } else if (calls.length === 1) {
       quote(scene, view, call, active, true, 3);
     } else {
       one(scene, view, call, `${key}/${call.callId}`, active);
+      view.el.append(...subtaskRows(scene, call, `${key}/${call.callId}`, true, active));
     }
   }
 }

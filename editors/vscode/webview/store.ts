@@ -342,6 +342,11 @@ export class Store {
     });
   }
 
+  /** Carries a proposed workflow out. */
+  async approve(turnId: string): Promise<void> {
+    await this.doing(async () => void (await request("agent/workflow/approve", { turnId })));
+  }
+
   control(command: "pause" | "resume" | "cancel"): void {
     const runId = this.runId();
     post({ type: "control", command, ...(runId && { runId }) });

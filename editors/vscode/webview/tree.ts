@@ -5,6 +5,7 @@
 import type { Cycle, CycleMeta } from "../src/protocol";
 import { h, setText } from "./dom";
 import { glyphs, type Glyphs } from "./glyphs";
+import { noteRows, routeRow, workflowRows } from "./run";
 import { isOpen, row, stepView, type Scene, type StepView } from "./step";
 import type { Answer, Changes, Store } from "./store";
 import { clean, cost, count, duration, firstLine, tokens } from "./words";
@@ -164,6 +165,10 @@ export class Tree {
     let view = this.cycles.get(c.id);
     if (!view) {
       view = this.newCycle(c);
+      const before = this.store.model.cycles.at(-2);
+      if (before && this.cycles.has(before.id) && this.store.meta.cycles[before.id]?.workflow?.status === "proposed") {
+        this.drawCycle(before); // it can't be approved any more
+      }
     }
     view.el.dataset["status"] = c.status;
     const head = this.rootRow(c, meta, open);
@@ -178,9 +183,9 @@ export class Tree {
       view.el.append(view.body);
     }
     this.extend(view, c);
-    view.context.replaceChildren(...this.contextRow(c, meta));
-    view.notes.replaceChildren(...(meta?.notes ?? []).map((n, i) =>
-      row(`${c.id}/note/${i}`, { level: 2, class: "note dim", glyph: this.g.warn }, [`${n.kind}: ${firstLine(n.text).line}`])));
+    const latest = this.store.model.cycles.at(-1)?.id === c.id;
+    view.context.replaceChildren(...routeRow(c, meta, this.g), ...this.contextRow(c, meta));
+    view.notes.replaceChildren(...noteRows(c, meta, this.g), ...workflowRows(this.scene, c, meta, latest));
     view.ending.replaceChildren(...this.ending(c, meta));
     if (view.status !== c.status) {
       view.status = c.status;
@@ -393,6 +398,8 @@ export class Tree {
       const index = Number(key.slice(c.id.length + 1).split("/")[0]);
       if (chunk) {
         this.drawStep(chunk, index);
+      } else {
+        this.drawCycle(c);
       }
     }
     this.rowOf(key)?.focus({ preventScroll: true });

@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Harness } from "./harness.mjs";
-import { answer, context, permission, recorded, state, story, welcome } from "./scenes.mjs";
+import { answer, context, permission, recorded, state, story, welcome, workflow } from "./scenes.mjs";
 
 const folder = process.argv[2] ?? "pictures";
 mkdirSync(folder, { recursive: true });
@@ -15,6 +15,7 @@ const pictures = {
   paused: [story((l, c, m) => { m.cycles.m1.state = "paused"; }), ".words.paused"],
   failed: [story((l, c, m) => { c.status = "error"; Object.assign(m.cycles.m1, { ended: "x", elapsedMs: 9000, stop: "the model's provider failed: 401", unread: ["m2"] }); l.cycles.state = "idle"; }), ".ending"],
   interrupted: [story((l, c, m) => { c.status = "interrupted"; Object.assign(m.cycles.m1, { ended: "x", elapsedMs: 9000 }); l.cycles.state = "idle"; l.run = { runId: "run-1", state: "interrupted", resumable: true, iter: 5, max: 40 }; }), ".ending"],
+  workflow: [workflow(), ".row.workflow"],
   opened: [story(), ".row.calls", async (p) => { for (const key of ["m1/1", "m1/2/0/0", "m1/2/0/0/c1"]) { await p.click(`.row[data-key="${key}"] > .glyph`); } }],
   permission: [{ ...story(), greeting: [state(), permission()] }, ".card"],
   destructive: [{ ...story(), greeting: [state(), permission({ destructive: true, diff: "--- a/x.go\n+++ b/x.go\n-old line\n+new line\n" })] }, ".card"],

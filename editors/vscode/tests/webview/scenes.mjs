@@ -64,6 +64,31 @@ export function story(change = () => undefined) {
   };
 }
 
+/** A turn of several steps with tags, and two subtasks: what the server tells beside the steps. */
+export const workflow = (status = "running") => story((load, cycle, meta) => {
+  const step = (goal, now, more = {}) => ({ goal, tools: [], check: "edited", onFail: "stop", budget: 12, status: now, ...more });
+  cycle.root.text = "#code fix @dial.go, then tidy up, run the tests and report";
+  cycle.steps = [
+    { type: "non-steer", id: "m1", text: cycle.root.text },
+    block("assistant", "o1", "Two questions first.", { type: "other-group", calls: [call("s1", "task", { prompt: "who calls dial" }, "ok", "two places"), call("s2", "task", { prompt: "where are timeouts set" })] }),
+  ];
+  meta.calls = {
+    s1: { title: "who calls dial", state: "ok", started: at(1000), ms: 2100, subtask: { id: "b1", iter: 2, max: 12, model: "m", calls: ["grep dial", "read net/dial.go"], asked: 2, tokens: 8700, costUsd: 0.03, done: true } },
+    s2: { title: "where are timeouts set", state: "running", started: at(1000), ms: 0, subtask: { id: "b2", iter: 1, max: 12, model: "m", calls: ["grep timeout"], asked: 1, tokens: 3900, costUsd: 0.01, done: false } },
+  };
+  Object.assign(meta.cycles.m1, {
+    route: "READ, SEARCH, WRITE", routeWhy: "#code named them", chips: [{ kind: "tag", text: "#code", detail: "read, search, write" }, { kind: "mention", text: "@dial.go" }],
+    notes: [{ kind: "compaction", text: "3 items of 8.1k tokens left the context for a summary of 340", ref: "history-1" }],
+    workflow: { goal: cycle.root.text, status, method: "rules", steps: status === "proposed" ? ["fix @dial.go", "tidy up", "run the tests", "report"].map((g) => step(g, "pending")) : [
+      step("fix @dial.go", "done"), step("tidy up", "skipped", { note: "no file was changed" }), step("run the tests", "running", { try: 2, started: 3 }), step("report", "pending")] },
+  });
+  if (status === "proposed") {
+    Object.assign(load.cycles, { state: "idle", queued: [] });
+    cycle.status = "completed";
+    cycle.steps.splice(1);
+  }
+});
+
 export const permission = (more = {}) => ({
   type: "permission", id: "q1",
   params: { runId: "run-1", toolCallId: "c10", tool: "bash", title: "rm -rf build && go build ./...", detail: "in ~/src/net · sandboxed: writes only here, no network", options: [

@@ -1,6 +1,6 @@
 // What a person does with the views, and what the views then say and show. One function a test.
 import assert from "node:assert/strict";
-import { answer, context, MARKDOWN, permission, recorded, recording, state, story, welcome } from "./scenes.mjs";
+import { answer, context, MARKDOWN, permission, recorded, recording, state, story, welcome, workflow } from "./scenes.mjs";
 
 /** Opens a scene, waits for it, runs the test, and holds that nothing was broken or refused by the page's policy. */
 const on = (scene, ready, fn, options) => async (harness) => {
@@ -283,6 +283,36 @@ export const tests = {
     await page.tell({ type: "notification", method: "agent/edits/changed", params: { sessionId: "s1", uris: ["file:///home/ada/net/reconnect_test.go", "file:///home/ada/net/client.go"], hunks: [], pending: 0 } });
     await page.waitForSelector(".line.review", { state: "hidden" });
     assert.equal(await page.locator("text=to review").count(), 0);
+  }),
+
+  "the route, the message's chips, the workflow and the subtasks are told as in every face": on(() => workflow(), ".row.workflow", async (page) => {
+    assert.deepEqual((await rows(page)).filter((r) => !/^2 ◇|^1 /.test(r)), [
+      "2 ⇢ route READ, SEARCH, WRITE · #code named them #code @dial.go",
+      "2 ✎ Two questions first.",
+      "3 · task 2 who calls dial · where are timeouts set 1 running",
+      "4 ✓ who calls dial 2 steps · 2 calls · 8.7k tok · $0.03 · 2.1 s",
+      "4 · where are timeouts set step 1 of 12 · 1 call · 3.9k tok · $0.01",
+      "5 grep timeout",
+      "2 ⇣ compaction: 3 items of 8.1k tokens left the context for a summary of 340 ref:history-1",
+      "2 ≡ workflow 1 of 4 steps done, 1 skipped",
+      "3 ✓ 1 fix @dial.go",
+      "3 – 2 tidy up skipped: no file was changed",
+      "3 · 3 run the tests try 2 · iteration 2 of 12",
+      "3 ○ 4 report",
+    ]);
+    await page.click(".row.workflow");
+    assert.equal(await page.locator(".row.workflow-step").count(), 0);
+    await page.click('.row.subtask >> nth=0');
+    assert.equal((await rows(page)).filter((r) => r === "5 grep dial" || r === "5 read net/dial.go").length, 2);
+  }),
+
+  "a proposed workflow is approved, once it is the latest": on(() => ({ ...workflow("proposed"), answers: { ...workflow("proposed").answers, "agent/workflow/approve": { sessionId: "s1", branchId: "b1", kind: "direct" } } }), ".row.workflow", async (page) => {
+    assert.match(await page.innerText(".row.workflow"), /4 steps proposed, nothing is done yet/);
+    await page.click("text=approve");
+    assert.deepEqual((await page.said("request")).find((m) => m.method === "agent/workflow/approve").params, { turnId: "t1" });
+    await page.tell(delta(8, [{ op: "cycle", cycle: "m2", kind: "direct", text: "do it" }]));
+    await settled(page);
+    assert.equal(await page.locator("text=approve").count(), 0);
   }),
 
   "keys walk the tree": on(story, ".row.calls", async (page) => {
