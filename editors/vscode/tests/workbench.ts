@@ -328,16 +328,23 @@ export class Window {
 
   /**
    * Types into the quick input and takes the row of a name: once it is the one that Enter takes, for the rows of what stood
-   * there before are still to be seen. Over when the input took it.
+   * there before are still to be seen, and what was used lately comes first. Over when the input took it.
    */
   async fill(text: string, name: string): Promise<void> {
     await this.input.waitFor();
-    const row = this.page.locator(".quick-input-list .monaco-list-row.focused .label-name");
+    const rows = this.page.locator(".quick-input-list .monaco-list-row");
+    const named = async (those: Locator) => (await those.locator(".label-name").allTextContents()).some((label) => label.trim() === name);
     await this.until(`Enter takes the row “${name}”`, async () => {
       if ((await this.input.inputValue()) !== text) {
         await this.input.fill(text);
       }
-      return (await row.allTextContents()).some((label) => label.trim() === name);
+      if (await named(rows.and(this.page.locator(".focused")))) {
+        return true;
+      }
+      if (await named(rows)) {
+        await this.input.press("ArrowDown");
+      }
+      return false;
     });
     await this.input.press("Enter");
     await this.until(`“${name}” is taken`, async () => !(await this.input.isVisible()) || (await this.input.inputValue()) !== text);
@@ -410,6 +417,21 @@ export class Window {
     await this.until(`there is a view “${title}”`, async () => {
       for (const f of this.page.frames()) {
         if ((await f.title().catch(() => "")) === title && (await f.locator("#root").count().catch(() => 0)) > 0) {
+          found = f;
+        }
+      }
+      return found !== undefined;
+    });
+    return found!;
+  }
+
+  /** The editor's own preview of a page, by words of its first heading. */
+  async preview(...titles: string[]): Promise<Frame> {
+    let found: Frame | undefined;
+    await this.until(`there is a page ${titles.join(" or ")}`, async () => {
+      for (const f of this.page.frames()) {
+        const heading = await f.locator("h1").first().textContent({ timeout: 1000 }).catch(() => "");
+        if (titles.some((t) => heading?.includes(t))) {
           found = f;
         }
       }

@@ -30,7 +30,8 @@ export class Head {
   }
 
   draw(): void {
-    setText(this.title, this.store.title || "New session");
+    const { title, branch } = this.store;
+    setText(this.title, `${title || "New session"}${branch ? ` · ${branch}` : ""}`);
   }
 
   private close(): void {

@@ -67,6 +67,8 @@ const ANSWERS_MAX = 100;
 export class Store {
   host: HostState = { server: "starting", attached: [], settings: { enterWhileRunning: "steer", glyphs: "unicode" } };
   title = "";
+  /** the branch's name, where the session has several */
+  branch = "";
   run: RunInfo | undefined;
   sessions: SessionInfo[] = [];
   models: ModelInfo[] = [];
@@ -282,6 +284,7 @@ export class Store {
       const other = r.sessionId !== this.projection.sessionId || r.branchId !== this.projection.branchId;
       this.loading = `${r.sessionId}/${r.branchId}`;
       this.title = r.title;
+      this.branch = (r.branches?.length ?? 0) > 1 ? (r.branches.find((b) => b.branchId === r.branchId)?.name ?? "") : "";
       this.run = r.run;
       this.loopPaused = r.run?.state === "paused";
       this.hunks.clear();
