@@ -57,12 +57,12 @@ export class Browse implements vscode.TextDocumentContentProvider, vscode.Dispos
     });
   }
 
-  /** The session's branches to choose from; where others are wanted, without the one that is open. */
-  private async pickBranch(title: string, others: boolean): Promise<{ sessionId: string; branchId: string } | undefined> {
+  /** The session's branches to choose from: all, the others than the one that is open, or those with a working copy of their own. */
+  private async pickBranch(title: string, which: "all" | "others" | "forks"): Promise<{ sessionId: string; branchId: string } | undefined> {
     const { id } = this.session;
-    const branches = id ? (await this.gate.request("agent/branch/list", { sessionId: id })).branches.filter((b) => !others || b.branchId !== this.session.branch) : [];
+    const branches = id ? (await this.gate.request("agent/branch/list", { sessionId: id })).branches.filter((b) => (which === "others" ? b.branchId !== this.session.branch : which === "all" || b.parent)) : [];
     if (!id || branches.length === 0) {
-      void vscode.window.showInformationMessage(id ? "Agent: there is no other branch; “Agent: Fork a Branch Here” makes one." : "Agent: there is no session yet; the first question begins one.");
+      void vscode.window.showInformationMessage(id ? "Agent: there is no such branch; “Agent: Fork a Branch Here” makes one." : "Agent: there is no session yet; the first question begins one.");
       return undefined;
     }
     const items = branches.map((b) => ({
@@ -74,7 +74,7 @@ export class Browse implements vscode.TextDocumentContentProvider, vscode.Dispos
 
   compare(of?: { sessionId: string; branchId: string }): Promise<void> {
     return this.attempt(async () => {
-      const branch = of ?? (await this.pickBranch("Agent: compare the open branch with", true));
+      const branch = of ?? (await this.pickBranch("Agent: compare the open branch with", "others"));
       if (!branch) {
         return;
       }
@@ -85,13 +85,13 @@ export class Browse implements vscode.TextDocumentContentProvider, vscode.Dispos
 
   adopt(of?: { sessionId: string; branchId: string }): Promise<void> {
     return this.attempt(async () => {
-      const branch = of ?? (await this.pickBranch("Agent: adopt the edits of", true));
+      const branch = of ?? (await this.pickBranch("Agent: adopt the edits of", "forks"));
       if (!branch) {
         return;
       }
       const r = await this.gate.request("agent/branch/adopt", branch);
       const left = r.files.filter((f) => f.skipped).map((f) => `; ${f.path} left alone: ${f.skipped}`);
-      void vscode.window.showInformationMessage(`Agent: ${count(r.files.length - left.length, "file")} of the branch now wait for review${left.join("")}`);
+      void vscode.window.showInformationMessage(`Agent: to review now: ${count(r.files.length - left.length, "file")} of the branch${left.join("")}`);
     });
   }
 
@@ -137,7 +137,7 @@ export class Browse implements vscode.TextDocumentContentProvider, vscode.Dispos
 
   branches(): Promise<void> {
     return this.attempt(async () => {
-      const chosen = await this.pickBranch("Agent: branch", false);
+      const chosen = await this.pickBranch("Agent: branch", "all");
       if (chosen) {
         await this.open(chosen);
       }

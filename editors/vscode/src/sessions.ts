@@ -67,7 +67,7 @@ export class SessionTree implements vscode.TreeDataProvider<SessionNode>, vscode
     item.id = `${info.sessionId}/${b.branchId}`;
     item.iconPath = new vscode.ThemeIcon("git-branch");
     item.description = [here ? "open" : "", count(b.turns, "turn"), b.active ? "running" : ""].filter(Boolean).join("  ");
-    item.contextValue = here ? "branch-open" : "branch";
+    item.contextValue = `${here ? "branch-open" : "branch"}${b.parent ? "-fork" : ""}`;
     item.command = { command: "agentLsp.openSession", title: "Open", arguments: [node(info, b)] };
     return item;
   }

@@ -79,16 +79,18 @@ describe("recover", () => {
     await w.command("Agent: Fork a Branch Here");
     await w.answer("aside");
     await chat.locator("header .title", { hasText: "aside" }).waitFor();
-    await over(await ask(w, "where is Twice?"));
+    await over(await ask(w, "rename the function Twice to Double everywhere"));
     assert.equal(await turns.count(), before + 1);
     await w.status("agent ○").waitFor();
     await w.command("Agent: Compare With the Current Branch");
     await w.fill("main", "main");
     const page = await w.preview("and aside", "aside and main");
-    await page.getByText("where is Twice?").first().waitFor();
+    await page.getByText("rename the function Twice to Double everywhere").first().waitFor();
+    assert.match(w.disk("greet.go"), /func Twice/); // a branch has a working copy of its own
     await w.command("Agent: Adopt the Branch's Edits");
-    await w.fill("main", "main");
-    await w.notification(/of the branch now wait for review/);
+    await w.fill("aside", "aside");
+    await w.notification("to review now: 1 file of the branch");
+    await w.status(/agent ⧗ \d hunk/).waitFor();
     await w.hideNotifications();
   });
 
