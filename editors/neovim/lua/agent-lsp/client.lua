@@ -8,8 +8,11 @@ local M = {}
 local RESTARTS_MAX = 3 -- within RESTART_WINDOW_MS; then the person decides
 local RESTART_WINDOW_MS = 60000
 local RESTART_DELAY_MS = 300
+local SAID_MAX = 20
 local CHANGES_DELAY_MS = 40 -- typing is sent to the server after this silence
 
+---@type string[] the latest that the person was told
+M.said = {}
 ---@type table<string, agent_lsp.Session> by root
 M.sessions = {}
 ---@type agent_lsp.Session? the one that commands without a file mean
@@ -17,12 +20,27 @@ M.current = nil
 ---@type table<string, number[]> times of crashes by root
 local crashes = {}
 
---- Tells the person, once a moment, in words.
+--- Tells the person in words. Where Neovim itself shows them, in its last row, what
+--- is too long for it is cut: it would stop the editor for a key, and all that comes
+--- from the server with it. :checkhealth has the whole.
 ---@param message string
 ---@param level integer?
 function M.say(message, level)
   vim.schedule(function()
-    vim.notify("agent-lsp: " .. message, level or vim.log.levels.INFO)
+    local words = "agent-lsp: " .. message
+    M.said[#M.said + 1] = message
+    if #M.said > SAID_MAX then
+      table.remove(M.said, 1)
+    end
+    local source = debug.getinfo(vim.notify, "S").source
+    local neovims = source:match("^=?%?$") or source:match("^@vim/_") -- nobody has put another in its place
+    if not neovims or vim.fn.strdisplaywidth(words) <= vim.v.echospace then
+      vim.notify(words, level or vim.log.levels.INFO)
+    else
+      local text = require("agent-lsp.text")
+      local cut = text.cut(text.first_line(words), vim.v.echospace, "…")
+      vim.api.nvim_echo({ { cut, (level or 0) >= vim.log.levels.WARN and "WarningMsg" or nil } }, true, {})
+    end
   end)
 end
 
@@ -229,8 +247,15 @@ function start(s)
   capabilities.general = vim.tbl_extend("force", capabilities.general or {}, { positionEncodings = { "utf-16" } })
   local options = {
     name = "agent-lsp",
-    cmd = cmd,
-    cmd_cwd = s.root,
+    cmd = function(dispatchers)
+      -- how it ended is told once, by us: Neovim's own words would stop the editor for a key
+      local tell = dispatchers.on_exit
+      dispatchers.on_exit = function(code, signal)
+        s.ended = { code, signal }
+        tell(0, 0)
+      end
+      return vim.lsp.rpc.start(cmd, dispatchers, { cwd = s.root })
+    end,
     root_dir = s.root,
     workspace_folders = { { uri = vim.uri_from_fname(s.root), name = vim.fs.basename(s.root) } },
     capabilities = capabilities,
@@ -251,7 +276,8 @@ function start(s)
     on_error = function(code, err)
       M.say(("%s: %s"):format(vim.lsp.rpc.client_errors[code] or code, vim.inspect(err)), vim.log.levels.ERROR)
     end,
-    on_exit = function(code, signal)
+    on_exit = function()
+      local code, signal = unpack(s.ended)
       vim.schedule(function()
         ended(s, code, signal)
       end)

@@ -38,6 +38,9 @@ function M.check()
     return
   end
   local client = require("agent-lsp.client")
+  for _, message in ipairs(client.said) do
+    health.info("said: " .. message)
+  end
   local s = client.of()
   if not s or not s.client_id then
     health.info("it doesn't run yet: it starts with the first file of a project, or with :Agent")

@@ -197,7 +197,7 @@ function show_next()
   vim.api.nvim_win_set_cursor(win, { #lines, 0 })
   shown = { buf = buf, win = win, question = q }
   keys(buf)
-  vim.notify(("agent-lsp: action required: %s %s"):format(q.params.tool, (text.first_line(q.params.title))), vim.log.levels.WARN)
+  require("agent-lsp.client").say(("action required: %s %s"):format(q.params.tool, (text.first_line(q.params.title))), vim.log.levels.WARN)
   if free() then
     M.focus()
   end

@@ -2,7 +2,7 @@
 local client = require("agent-lsp.client")
 local hunks = require("agent-lsp.hunks")
 local inline = require("agent-lsp.inline")
-local list = require("agent-lsp.review_list")
+local review_list = require("agent-lsp.review_list")
 local text = require("agent-lsp.text")
 
 local M = {}
@@ -31,7 +31,7 @@ function M.changed(s)
     end
   end
   had = s.pending
-  list.refresh(s)
+  review_list.refresh(s)
 end
 
 --- Goes to a hunk's first line, in the window for files.
@@ -138,7 +138,7 @@ function M.resolve(decision, opts)
     params.hunkIds = { h and h.hunkId }
   end
   if params.hunkIds and #params.hunkIds == 0 then
-    local more = s.pending > 0 and ("; %s: :AgentNext"):format(list.count(s)) or ""
+    local more = s.pending > 0 and ("; %s: :AgentNext"):format(review_list.count(s)) or ""
     client.say(("no hunk %s%s"):format(opts.lines and "in these lines" or "under the cursor", more))
     return
   end

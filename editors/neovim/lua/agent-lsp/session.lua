@@ -10,6 +10,7 @@ local HELD_MAX = 4096 -- deltas kept while the whole is fetched; the fetch repea
 ---@field root string
 ---@field client_id integer?
 ---@field ready boolean the server answered
+---@field ended? { [1]: integer, [2]: integer } exit code and signal of the last server
 ---@field down? boolean the server ended too often and is not started again by itself
 ---@field id string?
 ---@field branch string?

@@ -112,6 +112,18 @@ T["status() of a server that can't run: neither starting for ever nor silent"] =
   eq(child.lua_get([[require("agent-lsp").statusline()]]), "agent ○")
 end
 
+T["a long message stops nobody for a key; :checkhealth has the whole"] = function()
+  child.restart({ "--clean", "-n", "--cmd", "set rtp^=" .. vim.env.PLUGIN }) -- Neovim's own vim.notify
+  child.o.columns = 70
+  local long = ("a long story "):rep(30)
+  child.lua(([[require("agent-lsp.client").say(%q, vim.log.levels.WARN)]]):format(long))
+  it.sees("agent%-lsp: a long story a long story.*…")
+  eq(child.api.nvim_get_mode(), { mode = "n", blocking = false })
+  child.lua([[require("agent-lsp.client").say("short")]])
+  it.sees("agent%-lsp: short")
+  eq(child.lua_get([[require("agent-lsp.client").said]]), { long, "short" })
+end
+
 T["without a server :Agent and :checkhealth say what to do"] = function()
   it.start([[{ cmd = "/nowhere/agent-lsp" }]])
   child.cmd("Agent hello")
