@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"sync"
 	"time"
@@ -35,12 +36,25 @@ func newSource(root string, space *workspace.Workspace) (*source, error) {
 // Root implements rag.Source.
 func (s *source) Root() string { return s.scan.Root() }
 
-// Files implements rag.Source.
+// Files implements rag.Source. An unsaved buffer's stamp is made of its text: the
+// file on disk says nothing of it.
 func (s *source) Files(ctx context.Context, paths []string) ([]rag.File, error) {
 	list, err := s.scan.Scan(ctx, paths)
+	unsaved := map[string]string{}
+	for _, d := range s.space.Docs() {
+		if d.Dirty() {
+			unsaved[d.Place.Path] = d.Text
+		}
+	}
 	out := make([]rag.File, 0, len(list))
 	for _, f := range list {
-		out = append(out, rag.File{Path: f.Path, Size: f.Size, ModTime: f.ModTime})
+		file := rag.File{Path: f.Path, Size: f.Size, ModTime: f.ModTime}
+		if s, ok := unsaved[f.Path]; ok {
+			stamp := fnv.New64a()
+			_, _ = stamp.Write([]byte(s))
+			file.Size, file.ModTime = int64(len(s)), int64(stamp.Sum64())
+		}
+		out = append(out, file)
 	}
 	return out, err
 }
