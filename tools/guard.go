@@ -211,13 +211,14 @@ func gitGuarded(root, rel string, depth int, add func(guardedPath)) {
 const indexMax = 64 << 20
 
 // committed leaves out secret-looking files that git knows: they are in every
-// copy of the repository, and tests need the keys among their data.
+// copy of the repository, and tests need the keys among their data. Environment
+// files stay guarded: too many are committed by mistake.
 func (g *guard) committed(found []guardedPath) []guardedPath {
 	if !slices.ContainsFunc(found, func(p guardedPath) bool { return p.secret }) {
 		return found
 	}
 	index := gitIndex(g.root)
-	return slices.DeleteFunc(found, func(p guardedPath) bool { return p.secret && inGitIndex(index, p.rel) })
+	return slices.DeleteFunc(found, func(p guardedPath) bool { return p.secret && !text.EnvironmentPath(p.rel) && inGitIndex(index, p.rel) })
 }
 
 // gitIndex gives the index of the repository at root, nil where there is none.

@@ -28,7 +28,7 @@ func guardedGround(t *testing.T, change ...func(*tools.ShellOptions)) (s tools.S
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "testdata", "a.txt"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "testdata", "a.txt", "config"}} {
 		git := exec.Command("git", args...)
 		git.Dir = root
 		if out, err := git.CombinedOutput(); err != nil {

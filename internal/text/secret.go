@@ -22,7 +22,7 @@ func SecretPath(p string) bool {
 	if secretNames[base] || secretExts[path.Ext(base)] {
 		return true
 	}
-	if base == ".env" || base == ".envrc" || strings.HasPrefix(base, ".env.") || strings.HasSuffix(base, ".env") {
+	if environmentFile(base) {
 		return true
 	}
 	for _, pre := range secretPrefixes {
@@ -44,6 +44,16 @@ func SecretPath(p string) bool {
 		strings.Contains(dir, ".config/gcloud/") ||
 		strings.HasSuffix(dir, ".config/gh/") && base == "hosts.yml" ||
 		strings.Contains("/"+dir, "/proc/") && (base == "environ" || base == "mem")
+}
+
+// EnvironmentPath says whether a secret-looking path is an environment file,
+// where people keep real keys even if git has it.
+func EnvironmentPath(p string) bool {
+	return SecretPath(p) && environmentFile(path.Base(PlainPath(p)))
+}
+
+func environmentFile(base string) bool {
+	return base == ".env" || base == ".envrc" || strings.HasPrefix(base, ".env.") || strings.HasSuffix(base, ".env")
 }
 
 // isPlain says that nothing in a path needs PlainPath: the usual case, for a scan
