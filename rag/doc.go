@@ -45,5 +45,5 @@
 // analyze.go with token.go, lang.go, defs.go, chunk.go (a file to what is indexed of
 // it), lexical.go (the only file that knows Bleve), then search.go: parse.go, lexscore.go,
 // trust.go, histscore.go, rank.go (the table of rankers and weights), graph.go,
-// snippet.go, reorder.go, explain.go. lookup.go, batch.go and text.go stand for themselves.
+// snippet.go, explain.go. lookup.go, batch.go and text.go stand for themselves.
 package rag

@@ -79,23 +79,10 @@ func (w *windower) windows(e *entry, lines []string, chunks []chunkScore, terms 
 	w.find(lines, todo)
 	w.weigh(valued)
 	w.scores()
-	out := pickWindows(e, w.score, max(n, windowPool))
-	if len(out) > 0 {
-		w.reorder(e, lines, chunks, out)
-	}
 	for _, t := range valued {
 		w.byTerm[t].value, w.byTerm[t].lines = 0, 0
 	}
-	return out[:min(n, len(out))]
-}
-
-// line gives the terms that were found on a line, counted from 0.
-func (w *windower) line(i int) []uint32 {
-	begin := 0
-	if i > 0 {
-		begin = w.ends[i-1]
-	}
-	return w.found[begin:w.ends[i]]
+	return pickWindows(e, w.score, n)
 }
 
 // value sets what the terms are worth, and gives their numbers.
@@ -149,15 +136,22 @@ func (w *windower) scores() {
 	const half = windowLines / 2
 	n := len(w.ends)
 	w.score = slices.Grow(w.score[:0], n)[:n]
+	line := func(i int) []uint32 {
+		begin := 0
+		if i > 0 {
+			begin = w.ends[i-1]
+		}
+		return w.found[begin:w.ends[i]]
+	}
 	for i := range n {
 		w.score[i] = 0
-		if len(w.line(i)) == 0 {
+		if len(line(i)) == 0 {
 			continue // a window stands on a line that says something
 		}
 		w.look++
 		for j := max(0, i-half); j < min(n, i+half); j++ {
 			near := 1 - windowEdge*math.Abs(float64(j-i))/half
-			for _, t := range w.line(j) {
+			for _, t := range line(j) {
 				if x := &w.byTerm[t]; x.look != w.look {
 					x.look = w.look
 					w.score[i] += x.value * near
@@ -227,8 +221,9 @@ func (e *entry) surroundings(w window) *Lines {
 	from, to := w.start, w.end
 	if w.def >= 0 && e.defs[w.def].End-e.defs[w.def].Start < chunkMax {
 		from, to = min(from, e.defs[w.def].Start), max(to, e.defs[w.def].End)
-	} else if len(e.starts) > 0 {
-		a, b := e.span(max(e.chunkAt((w.start+w.end)/2), 0))
+	} else if len(e.starts) > 0 { // starts count from 0, lines from 1
+		i, _ := slices.BinarySearch(e.starts, uint32((w.start+w.end)/2))
+		a, b := e.span(max(i-1, 0))
 		from, to = min(from, a), max(to, b)
 	}
 	if to = min(to, max(e.lines, w.end)); float64(to-from+1) < windowWider*float64(w.end-w.start+1) {
