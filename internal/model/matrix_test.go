@@ -163,7 +163,7 @@ func cells() []cell {
 		{name: "reset", script: "slow", fault: "cut:9", text: slow + "…", kind: model.CutOff, says: "in the middle"},
 		{name: "reset before anything", script: "hello", fault: "cut:0", kind: model.Network, says: "cannot reach 127.0.0.1"},
 		{name: "error event", script: "slow", fault: "error:5", text: slow + "…", kind: "server or overloaded", says: "broke the reply off"},
-		{name: "stall", script: "slow", fault: "stall:5", text: slow + "…", kind: model.Stalled, says: "sent nothing for 1s"},
+		{name: "stall", script: "slow", fault: "stall:5", text: slow + "…", kind: model.Stalled, says: "sent nothing for 3s"},
 		{name: "stall before anything", script: "slow", fault: "stall:0", kind: model.Stalled, says: "sent nothing for 300ms"},
 		{name: "overflow", script: "hello", server: "small", kind: model.Overflow, says: "/compact"},
 		{name: "401 no key", script: "hello", server: "key", kind: model.Auth, says: "set TEST_API_KEY"},
